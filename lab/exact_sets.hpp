@@ -1,7 +1,6 @@
 #pragma once
 
-/// Exact sets of keys: what sources compare with, and the exact answers for the lab and tests.
-/// Threads: none; one thread at a time.
+/// Exact sets of keys: the baselines of sources, and the exact answers for the lab and tests. Threads: one at a time.
 
 #include <algorithm>
 #include <concepts>
@@ -15,7 +14,7 @@
 
 namespace mankai::baseline {
 
-/// What every exact set has, by the names that filters use: `observe` returns whether the key was there and inserts it.
+/// Members are named as those of filters: `observe` inserts the key and returns whether it was present.
 template <class S>
 concept ExactSet = std::movable<S> && requires(S set, const S asked, std::string_view key) {
   { set.insert(key) } -> std::same_as<void>;
@@ -24,10 +23,9 @@ concept ExactSet = std::movable<S> && requires(S set, const S asked, std::string
   { asked.size() } -> std::same_as<std::size_t>;
 };
 
-/// Compares with every key. Cost: O(keys) per question.
+/// Compares with every key. Cost: O(keys) per lookup.
 class LinearScan {
  public:
-  /// Cost: O(keys), to see whether it is there.
   void insert(std::string_view key) { observe(key); }
   bool observe(std::string_view key) {
     const bool is_known = contains(key);
@@ -36,7 +34,7 @@ class LinearScan {
     }
     return is_known;
   }
-  /// Inserts a key that is known to be new. Cost: O(1).
+  /// Pre: the key is absent. Cost: O(1).
   void append(std::string_view key) { keys_.emplace_back(key); }
   [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
   [[nodiscard]] bool contains(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
@@ -45,7 +43,7 @@ class LinearScan {
   std::vector<std::string> keys_;
 };
 
-/// Binary search in a sorted array. Cost: O(log keys) per question, O(keys) per insert.
+/// Binary search in a sorted array. Cost: O(log keys) per lookup, O(keys) per insert.
 class SortedArray {
  public:
   void insert(std::string_view key) { observe(key); }
@@ -64,8 +62,7 @@ class SortedArray {
   std::vector<std::string> keys_;
 };
 
-/// A hash set that owns its keys, in memory from a resource, which must outlive it. Cost: O(1), and some 100 bytes a
-/// key.
+/// A hash set that owns its keys, allocated from `memory`, which must outlive it. Cost: O(1), about 100 bytes per key.
 class HashSet {
  public:
   explicit HashSet(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : keys_(memory) {}

@@ -1,4 +1,4 @@
-// The only file of the lab that includes this header, which takes long to compile.
+// The only file of the lab that includes this header, because it compiles slowly.
 #include <nlohmann/json.hpp>
 
 #include "lab/text.hpp"
@@ -6,14 +6,14 @@
 
 namespace mankai::lab {
 
-/// Returns a folder's `words.json`. CMake writes this function.
+/// Returns a folder's `words.json`. CMake generates this function.
 std::string_view words_of(std::string_view folder);
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The key's text, or the empty one.
+// Returns "" if the key is missing.
 std::string text(const Json& object, const char* key) { return object.value(key, std::string()); }
 
 Verdict verdict_of(const Json& claim) {

@@ -161,7 +161,7 @@ std::string readings(const Source& source) {
   return source.readings.empty() ? "" : folded("How we read what the source leaves open", html + "</dl>\n");
 }
 
-// The plots first: they show at a glance what the tables prove.
+// Plots come before tables: they summarize them.
 std::string section(const Outcome& outcome, const Draw& draw) {
   const Source& source = outcome.source;
   std::string html =

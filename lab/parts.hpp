@@ -1,6 +1,6 @@
 #pragma once
 
-/// The sources, and the parts of each. Most have a file of their own, in their source's folder.
+/// The sources, and the parts of each. Most parts have a file of their own in their source's folder.
 
 #include <vector>
 
@@ -8,23 +8,23 @@
 
 namespace mankai::lab {
 
-/// Returns every source, in the order of the report.
+/// In the order of the report.
 [[nodiscard]] std::vector<Source> all_sources();
 
 namespace basket {
 Measure measure_hyphenation;  ///< "The Scenario", "Bloom's way": bit arrays, hyphenation with exceptions.
 Measure measure_sessions;     ///< "What we want to do": shoppers' sessions behind the gate.
 Measure measure_database;     ///< "What we want to do": the database's load and the pages' latency.
-Measure measure_addressing;   ///< "How it works": what is certain, what fills up, and how many bits of hash that takes.
+Measure measure_addressing;   ///< "How it works": what is certain, what fills up, and how many hash bits it needs.
 Measure measure_grid;         ///< "Tuning the Bloom filter": saturation to the power of the phase.
-Measure measure_tuning;       ///< "Tuning the Bloom filter": the optimum, and what array and phase do.
+Measure measure_tuning;       ///< "Tuning the Bloom filter": the optimum, and the effects of array and phase.
 Measure measure_drift;        ///< What the paper leaves out: baskets get emptied.
 }  // namespace basket
 
 namespace dedup {
-Measure measure_exact;       ///< "Introduction": comparisons and moves of the exact searches.
+Measure measure_exact;       ///< "Introduction": comparisons and moves in exact searches.
 Measure measure_bloom;       ///< "Bloom filter & analysis": fill, rate and optimum of one filter; Algorithms 1 and 2.
-Measure measure_classes;     ///< "Analysis" and "Conclusion": rates for each class of absent keys.
+Measure measure_classes;     ///< "Analysis" and "Conclusion": rates per class of absent keys.
 Measure measure_certain;     ///< What XOR and shared hash functions make certain.
 Measure measure_growth;      ///< Figure 3, and the conference paper's: false positives over the number of URLs.
 Measure measure_repository;  ///< The figures of the program's repository.
@@ -33,20 +33,20 @@ Measure measure_times;       ///< Figures 4 and 5: time and memory of every stru
 }  // namespace dedup
 
 namespace spam {
-Measure measure_roll_up;  ///< The introduction: a listed domain or path marks what is below it.
+Measure measure_roll_up;  ///< The introduction: a listed domain or path covers everything below it.
 Measure measure_basics;   ///< "Bloom Filter Basics" and "Counting Bloom Filters": one filter of bits, one of counters.
 Measure measure_compounding;  ///< "Scalable Bloom Filters": compounded rates, and the tightening ratio.
-Measure measure_growth;       ///< "Scalable Bloom Filters", last paragraph: what constant and geometric growth cost.
-Measure measure_removal;      ///< "Problems with Mixing": removal from the wrong filter, by id, and of what is not in.
-Measure measure_ids;          ///< "Enter dablooms": when a new filter opens, and ids that are equal.
-Measure measure_old_filters;  ///< "Enter dablooms": old filters that are added to, and that are removed from.
+Measure measure_growth;       ///< "Scalable Bloom Filters", last paragraph: the cost of constant and geometric growth.
+Measure measure_removal;      ///< "Problems with Mixing": removal from the wrong filter, by id, and of absent keys.
+Measure measure_ids;          ///< "Enter dablooms": when a new filter opens, and equal ids.
+Measure measure_old_filters;  ///< "Enter dablooms": adding to old filters, and removing from them.
 Measure measure_counters;     ///< "Enter dablooms": counters of four bits.
-Measure measure_restart;      ///< "Enter dablooms": a restart from a file and from a database; damaged files.
-Measure measure_memory;       ///< The 98.8 %: a filter beside a hash table.
+Measure measure_restart;      ///< "Enter dablooms": a restart from a file and from a database; corrupt files.
+Measure measure_memory;       ///< The 98.8 %: a filter compared with a hash table.
 }  // namespace spam
 
 namespace profiling {
-Measure measure_skew;             ///< Figure 1: how skewed visits are.
+Measure measure_skew;             ///< Figure 1: the skew of visits.
 Measure measure_counts;           ///< Equations (1) to (4): what is counted.
 Measure measure_undercounts;      ///< Claim 1, that no estimate is too low.
 Measure measure_false_positives;  ///< Equation (5), false positives, and the Bloom filter in front.
@@ -61,12 +61,12 @@ Measure measure_accuracy;  ///< Accuracy of every kind and policy at equal bytes
 namespace forgetting {
 Measure measure_survival;      ///< The first two graphs: exact integers, s fixed and s proportional to log2 n.
 Measure measure_fingerprints;  ///< The third graph: survival with fingerprints of 8 bits, and of 16.
-Measure measure_plateau;  ///< What the curves end at: false positives, the advice about parameters, and an empty array.
+Measure measure_plateau;      ///< The curves' limits: false positives, the advice about parameters, and an empty array.
 Measure measure_min_matches;  ///< The code's minHits: several matches for a yes.
 Measure measure_addressing;   ///< The code's addressing, on ids in order and at random.
-Measure measure_production;   ///< The code's own test; the shapes it ran, their bytes, time to write and read them.
+Measure measure_production;   ///< The code's own test; the shapes it used, their bytes, write and read times.
 Measure measure_threads;      ///< "Highly concurrent".
-Measure measure_trace;        ///< Recurring events of a real trace, beside an LRU and a rotating Bloom filter.
+Measure measure_trace;        ///< Recurring events of a real trace, compared with an LRU and a rotating Bloom filter.
 Measure measure_values;       ///< The code's ProbablisticLRU: recent values of a key.
 }  // namespace forgetting
 

@@ -16,11 +16,10 @@
 namespace mankai::lab {
 namespace {
 
-// Okabe and Ito's colours, which people tell apart with any kind of color vision.
+// Okabe and Ito's palette, distinguishable with any kind of color vision.
 constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                       "#56B4E9", "#E69F00", "#444444"};
 
-// gnuplot's quoted strings; titles may hold anything.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
@@ -55,7 +54,6 @@ struct Point {
   double error = 0;
 };
 
-// The points of a series that can be drawn.
 std::vector<Point> points(const Figure& figure, const Series& series) {
   std::vector<Point> points;
   for (const std::vector<Cell>& row : figure.rows) {
@@ -69,7 +67,7 @@ std::vector<Point> points(const Figure& figure, const Series& series) {
   return points;
 }
 
-// A row per point: x, y, and the ends of its error bar. On a logarithmic axis a bar cannot reach 0.
+// A row per point: x, y, and the ends of its error bar. On a logarithmic axis a bar must end above 0.
 std::string rows(const std::vector<Point>& points, bool is_logarithmic) {
   constexpr double kLowestOfBar = 0.05;
   std::string text;
@@ -80,8 +78,7 @@ std::string rows(const std::vector<Point>& points, bool is_logarithmic) {
   return text;
 }
 
-// An axis from a little before the first value to a little after the last; a linear one without negative values
-// begins at 0.
+// The axis extends a little beyond the first and last value; a linear one without negative values begins at 0.
 std::string range(const std::vector<double>& values, bool is_logarithmic) {
   constexpr double kMargin = 0.05;
   if (values.empty()) {
@@ -122,7 +119,7 @@ std::string read_all(std::FILE* file) {
   return text;
 }
 
-// Runs gnuplot on files as its standard streams, so that no pipe can fill up; returns its exit status.
+// Runs gnuplot with files as its standard streams, so it cannot block on a full pipe. Returns its exit status.
 Result<int> run_gnuplot(std::FILE* input, std::FILE* output, std::FILE* errors) {
   posix_spawn_file_actions_t actions{};
   if (const int error = posix_spawn_file_actions_init(&actions); error != 0) {
@@ -154,7 +151,7 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
   }
 }
 
-// Leaves the element only, and makes its ids differ from those of the page's other figures.
+// Extracts the element, and makes its ids differ from those of the page's other figures.
 Result<std::string> element(std::string svg, const std::string& name) {
   const std::size_t start = svg.find("<svg");
   if (start == std::string::npos || !svg.contains("</svg>")) {

@@ -2,7 +2,6 @@
 
 namespace mankai::lab {
 
-// The parts of each source are in the order of its text.
 std::vector<Source> all_sources() {
   return {source_of("basket_gate", {{"hyphenation", basket::measure_hyphenation},
                                     {"sessions", basket::measure_sessions},

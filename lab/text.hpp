@@ -8,26 +8,24 @@
 
 namespace mankai::lab {
 
-/// Numbers for people: whole ones as they are, others to four digits; "–" for what is not a number.
+/// Formats a number for people: integers in full, others to four digits; "–" for NaN and infinity.
 [[nodiscard]] std::string shown(double number);
-/// Returns the expected value with its relation and unit, such as "at most 0.01".
+/// The expected value with its relation and unit, such as "at most 0.01".
 [[nodiscard]] std::string shown(const Claim& claim);
-/// Returns the measured value with its error and unit.
 [[nodiscard]] std::string shown_measured(const Claim& claim);
 [[nodiscard]] std::string shown(const Cell& cell);
 
-/// Makes any text safe within HTML's text and quoted attributes.
+/// For HTML's text and quoted attributes.
 [[nodiscard]] std::string html_escape(std::string_view text);
-/// Makes any text one field of RFC 4180's CSV.
+/// For a field of RFC 4180's CSV.
 [[nodiscard]] std::string csv_field(std::string_view text);
-/// Returns the figure's table; numbers have all their digits, what is not a number is empty.
+/// Returns the figure's table with all digits; NaN and infinity are empty.
 [[nodiscard]] std::string csv(const Figure& figure);
 
-/// Returns the array of claims for programs. NaN and infinity become null.
+/// Returns a JSON array of claims. NaN and infinity become null.
 [[nodiscard]] std::string claims_json(const std::vector<Outcome>& outcomes);
-/// Returns the sentence that says how many verdicts are not as recorded.
 [[nodiscard]] std::string unexpected_words(std::size_t count);
-/// Returns what is printed on the terminal: every claim on a line, then the counts.
+/// Returns the terminal's output: one line per claim, then the counts.
 [[nodiscard]] std::string summary(const std::vector<Outcome>& outcomes);
 
 }  // namespace mankai::lab

@@ -17,7 +17,7 @@ std::string rate_words(const GuardFacts& facts) {
     return "no false positives: there is no filter yet";
   }
   return fmt::format("at most {} of URLs, {} of those whose domain is not listed", human_share(facts.fpr_worst),
-                     human_share(facts.fpr_stranger));
+                     human_share(facts.fpr_absent));
 }
 
 struct Request {
@@ -57,7 +57,7 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
   report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
   report.add("fpr", facts.fpr, "promised", human_share(facts.fpr) + " of URLs");
   report.add("fpr_worst", facts.fpr_worst, "wrong", rate_words(facts));
-  report.add("fpr_stranger", facts.fpr_stranger);
+  report.add("fpr_absent", facts.fpr_absent);
   report.add("exact", facts.is_exact);
   report.add("base_keys", facts.base_keys);
   report.add("value_bits", std::uint64_t{facts.value_bits});

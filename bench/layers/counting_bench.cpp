@@ -29,14 +29,14 @@ constexpr std::size_t kStep = 1 << 16;
 // Filled filters are kept for all operations: to fill one with 1e7 keys takes longer than to measure.
 struct Filled {
   std::vector<Digest> members;
-  std::vector<Digest> strangers;
+  std::vector<Digest> absent_keys;
   CountingBloom filter;
 
   Filled(CountingLayout layout, std::size_t keys)
       : members(random_digests(keys)),
-        strangers(keys),
+        absent_keys(keys),
         filter(CountingBloom::create({.keys = keys, .fpr = 0.01, .layout = layout, .hash = kHash}).value()) {
-    std::ranges::transform(members, strangers.begin(),
+    std::ranges::transform(members, absent_keys.begin(),
                            [](Digest digest) { return Digest{random_integer(digest.value)}; });
     filter.insert(std::span<const Digest>(members));
   }
@@ -167,7 +167,7 @@ template <CountingLayout layout, class Calls>
 void counting_miss(benchmark::State& state) {
   Filled& made = filled(layout, static_cast<std::size_t>(state.range(0)));
   Calls calls(made.filter);
-  run(state, made.strangers, [&](auto keys) { calls.ask(keys); });
+  run(state, made.absent_keys, [&](auto keys) { calls.ask(keys); });
 }
 
 // Absent keys whose every line is fetched: what they would cost without the rounds.
@@ -175,7 +175,7 @@ template <CountingLayout layout, class Calls>
 void counting_miss_every_line(benchmark::State& state) {
   Filled& made = filled(layout, static_cast<std::size_t>(state.range(0)));
   Calls calls(made.filter);
-  run(state, made.strangers, [&](auto keys) { calls.estimate(keys); });
+  run(state, made.absent_keys, [&](auto keys) { calls.estimate(keys); });
 }
 
 template <CountingLayout layout, class Calls>

@@ -27,7 +27,7 @@ FuseMap::Cells build_map(std::size_t count, std::uint64_t seed) {
   return FuseMap::build(random_digests(count), values, kValueBits, seed).value();
 }
 
-std::vector<Digest> strangers() {
+std::vector<Digest> absent_keys() {
   std::vector<Digest> drawn(kAsked);
   for (std::size_t i = 0; i < kAsked; ++i) {
     drawn[i].value = random_integer(~i);
@@ -51,7 +51,7 @@ void fuse_build(benchmark::State& state) {
 void fuse_lookup(benchmark::State& state) {
   const auto cells = build_map(static_cast<std::size_t>(state.range(0)), 1);
   const auto map = FuseMap::from_cells(cells.params, cells.words).value();
-  const auto asked = strangers();
+  const auto asked = absent_keys();
   for (auto _ : state) {
     std::uint32_t sum = 0;
     for (const Digest digest : asked) {
@@ -65,7 +65,7 @@ void fuse_lookup(benchmark::State& state) {
 void fuse_chained(benchmark::State& state) {
   const auto cells = build_map(static_cast<std::size_t>(state.range(0)), 1);
   const auto map = FuseMap::from_cells(cells.params, cells.words).value();
-  const auto asked = strangers();
+  const auto asked = absent_keys();
   for (auto _ : state) {
     std::uint32_t last = 0;
     for (const Digest digest : asked) {

@@ -41,7 +41,7 @@ F filled() {
 }
 
 /// As random_digests, but none of those.
-std::vector<Digest> strangers(std::size_t count) {
+std::vector<Digest> absent_keys(std::size_t count) {
   std::vector<Digest> digests(count);
   for (std::size_t i = 0; i < count; ++i) {
     digests[i].value = random_integer(kKeys + i);
@@ -86,7 +86,7 @@ BENCHMARK(growing_hits<ScalableCountingBloom>)->Unit(benchmark::kMillisecond);
 
 template <class F>
 void growing_misses(benchmark::State& state) {
-  ask<F>(state, strangers(kBatch));
+  ask<F>(state, absent_keys(kBatch));
 }
 BENCHMARK(growing_misses<BlockedBloom>)->Unit(benchmark::kMillisecond);
 BENCHMARK(growing_misses<ScalableBloom>)->Unit(benchmark::kMillisecond);
@@ -110,7 +110,7 @@ template <class Grown, class Flat>
 void growing_misses_paired(benchmark::State& state) {
   const Grown grown = filled<Grown>();
   const Flat flat = filled<Flat>();
-  const auto strange = strangers(kBatch);
+  const auto strange = absent_keys(kBatch);
   const auto outcomes = std::make_unique<bool[]>(kTurn);
   const std::span<bool> answers(outcomes.get(), kTurn);
   std::size_t turn = 0;

@@ -96,9 +96,9 @@ void sizes(benchmark::internal::Benchmark* benchmark) { benchmark->Arg(20'000)->
 BENCHMARK_CAPTURE(layered_insert, repaired, UrlLayering::repaired)->Apply(sizes);
 BENCHMARK_CAPTURE(layered_insert, faithful, UrlLayering::faithful)->Apply(sizes);
 BENCHMARK_CAPTURE(layered_ask, repaired_members, UrlLayering::repaired, true)->Apply(sizes);
-BENCHMARK_CAPTURE(layered_ask, repaired_strangers, UrlLayering::repaired, false)->Apply(sizes);
+BENCHMARK_CAPTURE(layered_ask, repaired_absent, UrlLayering::repaired, false)->Apply(sizes);
 BENCHMARK_CAPTURE(layered_ask, faithful_members, UrlLayering::faithful, true)->Apply(sizes);
-BENCHMARK_CAPTURE(layered_ask, faithful_strangers, UrlLayering::faithful, false)->Apply(sizes);
+BENCHMARK_CAPTURE(layered_ask, faithful_absent, UrlLayering::faithful, false)->Apply(sizes);
 BENCHMARK_CAPTURE(layered_ask_singly, repaired_members, UrlLayering::repaired)->Apply(sizes);
 BENCHMARK_CAPTURE(layered_ask_singly, faithful_members, UrlLayering::faithful)->Apply(sizes);
 

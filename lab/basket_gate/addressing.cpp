@@ -13,7 +13,7 @@ Result<void> measure_certainty(const Context& context, Findings& findings) {
     for (const std::uint32_t phase : kPhases) {
       MANKAI_ASSIGN(auto gate, make_gate({.phase = phase, .addressing = addressing}, context));
       Random cookies(context.seed + phase);
-      insert_strangers(gate, baskets, cookies);
+      insert_absent(gate, baskets, cookies);
       cookies = Random(context.seed + phase);
       lost += count_of(0, baskets, [&](std::uint64_t /*i*/) { return !gate.may_contain({cookies.next()}); });
     }

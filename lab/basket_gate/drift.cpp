@@ -44,11 +44,11 @@ Result<void> measure_drift(const Context& context, Findings& findings) {
   Estimate rate;
   Estimate rebuilt_rate;
   for (int look = 1; look <= kLooks; ++look) {
-    insert_strangers(gate, step, random);
-    rate = strangers_let_through(gate, trials, random);
+    insert_absent(gate, step, random);
+    rate = absent_let_through(gate, trials, random);
     MANKAI_ASSIGN(auto rebuilt, make_gate(kShape, context));
-    insert_strangers(rebuilt, step, random);
-    rebuilt_rate = strangers_let_through(rebuilt, trials, random);
+    insert_absent(rebuilt, step, random);
+    rebuilt_rate = absent_let_through(rebuilt, trials, random);
     const double ever = static_cast<double>(look) / kLooksPerCapacity;
     figure.rows.push_back(row("never rebuilt", ever, gate, ever, rate));
     figure.rows.push_back(row("rebuilt", ever, rebuilt, 1.0 / kLooksPerCapacity, rebuilt_rate));

@@ -27,7 +27,7 @@ Result<Gate> make_gate(const GateShape& shape, const Context& context) {
   return gate;
 }
 
-void insert_strangers(Gate& gate, std::uint64_t count, Random& random) {
+void insert_absent(Gate& gate, std::uint64_t count, Random& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
     gate.insert({random.next()});
   }
@@ -42,7 +42,7 @@ std::uint64_t fill_to(Gate& gate, double saturation, Random& random) {
     constexpr double kCareful = 0.9;
     const double missing = cells / phase * std::log((1 - now) / (1 - saturation));
     const auto step = static_cast<std::uint64_t>(std::max(1.0, kCareful * missing));
-    insert_strangers(gate, step, random);
+    insert_absent(gate, step, random);
     inserted += step;
   }
   return inserted;

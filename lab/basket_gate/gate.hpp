@@ -33,10 +33,10 @@ struct GateShape {
 
 /// Inserts absent keys up to a saturation and returns their number. Exceeds it by one key at most.
 std::uint64_t fill_to(Gate& gate, double saturation, Random& random);
-void insert_strangers(Gate& gate, std::uint64_t count, Random& random);
+void insert_absent(Gate& gate, std::uint64_t count, Random& random);
 
 /// Returns the false-positive rate.
-[[nodiscard]] inline Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
+[[nodiscard]] inline Estimate absent_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
   return rate_of_yes(gate, trials, [&random](std::uint64_t /*number*/) { return Digest{random.next()}; });
 }
 

@@ -96,7 +96,7 @@ Result<Measured> measure_point(const Point& point, const Context& context, Rando
     return Measured{rate_per_probe(gate, probed, random), formula, fmt::format("per probe, {} absent keys", probed)};
   }
   const auto trials = static_cast<std::uint64_t>(std::clamp(kHitsEnough / formula, most / 4, most));
-  return Measured{strangers_let_through(gate, trials, random), formula, fmt::format("counted, {} absent keys", trials)};
+  return Measured{absent_let_through(gate, trials, random), formula, fmt::format("counted, {} absent keys", trials)};
 }
 
 Entry claim_of(const Point& point, const Measured& measured) {

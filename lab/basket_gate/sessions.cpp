@@ -117,7 +117,7 @@ Result<void> measure_unlikely(const Context& context, Findings& findings, Random
   constexpr double kFull = 0.75;
   MANKAI_ASSIGN(auto gate, make_gate({.phase = 5}, context));
   fill_to(gate, kFull, random);
-  const Estimate rate = strangers_let_through(gate, context.trials(200'000, 4'000'000), random);
+  const Estimate rate = absent_let_through(gate, context.trials(200'000, 4'000'000), random);
   const double let_through = kFilled + (1 - kFilled) * rate.value;
   findings.judged("yes-is-unlikely-right", at_least(0.5),
                   Estimate{.value = kFilled / let_through,

@@ -20,12 +20,12 @@ struct Load {
 
 Result<Load> measure_load(const GateShape& shape, std::uint64_t keys, const Context& context, Random& random) {
   MANKAI_ASSIGN(auto gate, make_gate(shape, context));
-  insert_strangers(gate, keys, random);
+  insert_absent(gate, keys, random);
   const std::uint64_t trials = context.trials(std::uint64_t{1} << 22, std::uint64_t{1} << 26);
   return Load{.shape = shape,
               .keys = static_cast<double>(keys),
               .saturation = gate.filter().saturation(),
-              .rate = strangers_let_through(gate, trials, random)};
+              .rate = absent_let_through(gate, trials, random)};
 }
 
 Result<std::vector<Load>> measure_loads(const std::vector<GateShape>& shapes, std::uint64_t keys,

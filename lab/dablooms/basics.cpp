@@ -15,7 +15,7 @@ Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) 
   return make_under_test<Bloom>({.keys = keys, .fpr = kRate}, context);
 }
 
-// Bits that are unset when a key is removed, which is what the article warns of. Only in this lab.
+// Clears the bits of a removed key, which the article warns of. Only in this lab.
 class UnsetBits {
  public:
   UnsetBits(std::uint64_t size, std::uint32_t k) : size_(size), k_(k), bits_(size * k) {}
@@ -49,7 +49,7 @@ Result<void> measure_bits(const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto bloom, make_bloom(keys, context));
   insert_members(bloom, numbers, 0, keys);
   const Bloom& filter = bloom.filter();
-  // One array takes all k probes, so that it strays k times as far as its fill does.
+  // All k probes share one array, so its rate deviates k times as far as its fill does.
   const auto k = static_cast<double>(filter.phase());
   const Estimate fill = formula_rate(
       Part{.keys = k * static_cast<double>(keys), .size = static_cast<double>(filter.cell_count()), .k = 1});
@@ -97,19 +97,19 @@ Result<void> measure_removals(const Context& context, Findings& findings) {
   findings.judged("unset-bits-lose-members", equals(1 - std::pow(kept_bit, params.k)),
                   share(count_missed(bits, numbers, rest), rest.count()));
   findings.judged("counters-lose-none", equals(0), exact(count_missed(counting, numbers, rest)));
-  // A k rounded up takes a little more, in the partitions or in the array.
+  // The tolerance is for rounding k up.
   findings.judged(
       "counters-take-space", equals(4, 0.02),
       exact(static_cast<double>(counting.filter().cells_bytes()) / static_cast<double>(bloom.filter().cells_bytes())));
   return {};
 }
 
-// The sizing of the code at the rate of its own test, where k = 5 is rounded up from 4.3.
+// The code's sizing at the rate of its own test, where k = 5 is rounded up from 4.3.
 Result<void> measure_own_rate(const Context& context, Findings& findings) {
   constexpr double kTested = 0.05;
   constexpr std::uint64_t kWords = 500'000;
   const Keys numbers(context.seed);
-  // Its first filter is made for half of the rate, and opens a second one a key early.
+  // Its first filter is sized for half of the rate, and it opens the second one a key early.
   auto theirs = make_theirs({.keys = kWords + 2, .fpr = 2 * kTested}, context);
   MANKAI_ASSIGN(auto ours, make_counting(kWords, kTested, context));
   insert_members(theirs, numbers, 0, kWords);

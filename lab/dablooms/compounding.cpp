@@ -13,7 +13,7 @@ namespace {
 constexpr double kRate = 0.01;
 constexpr std::size_t kMostSlices = 32;
 constexpr std::array<std::size_t, 6> kSlices = {1, 2, 4, 8, 16, kMostSlices};
-// A tightening of 1, which is none, is refused; this one is none to 1e-8.
+// Practically no tightening: exactly 1 is refused.
 constexpr double kNone = 1 - 1e-9;
 
 struct Mode {
@@ -22,7 +22,6 @@ struct Mode {
   double tightening;
   FprBound bound;
 
-  // What the article's formula has for filter i.
   [[nodiscard]] double first_rate() const { return bound == FprBound::total ? kRate * (1 - tightening) : kRate; }
   [[nodiscard]] double formula(std::size_t slices) const {
     double all_no = 1;
@@ -51,10 +50,10 @@ constexpr std::array<Mode, 5> kModes = {kNaive, kArticle, kArticleHalf, kArticle
 struct Measured {
   Mode mode;
   std::size_t slices;
-  Estimate rate;  // of any such filter
+  Estimate rate;  // of any filter of this shape
   std::uint64_t missed;
 
-  // Counters are whole, which a filter made for n keys notices by k / n of its rate at most.
+  // Counters are whole, which changes the rate of a filter for n keys by at most k / n of it.
   [[nodiscard]] Expected expected(Relation relation, double value, std::uint64_t keys) const {
     constexpr double kProbes = 32;
     return {.value = value, .relation = relation, .tolerance = std::abs(value) * kProbes / static_cast<double>(keys)};
@@ -127,8 +126,8 @@ void judge_sufficient(const All& all, std::uint64_t keys, Findings& findings) {
   findings.judged("code-halves-formula", code.expected(Relation::equals, kCode.formula(kMostSlices), keys), code.rate);
 }
 
-// Filter i's positions come from two words modulo its size, so an absent key that agrees with a member in both has all
-// of its positions: a chance of n / size^2, which no number of probes lessens.
+// Filter i's positions come from two words modulo its size. An absent key that agrees with a member in both words has
+// all of its positions. That has probability n / size^2, whatever the number of probes.
 Result<void> judge_small(const Context& context, Findings& findings) {
   constexpr Shape kSmall{.keys = 1000, .fpr = 0.05};
   constexpr std::uint64_t kFilters = 20;

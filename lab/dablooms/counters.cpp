@@ -9,11 +9,11 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr unsigned kStuck = 15;     // ours never changes a counter again that got here
+constexpr unsigned kStuck = 15;     // the value at which our counters stay forever
 constexpr unsigned kOverflow = 16;  // the original cannot count this
 constexpr double kRate = 0.01;
 
-// One URL, so often added and removed, on its own.
+// Whether one URL is present after repeated additions and removals, alone in the filter.
 template <class F>
 bool is_in_after(F& filter, const Keys& numbers, int added, int removed) {
   for (int i = 0; i < added; ++i) {
@@ -37,7 +37,7 @@ Result<void> measure_one_url(const Context& context, Findings& findings) {
   return {};
 }
 
-// At the capacity a counter has ln 2 on average with the best k. [Fan2000] bounds the chance of 16 by 1.37e-15.
+// At capacity, with the best k, a counter is ln 2 on average. [Fan2000] bounds the probability of 16 by 1.37e-15.
 Result<void> measure_sane_load(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(200'000, 5'000'000);
   MANKAI_ASSIGN(auto filter, make_counting(keys, kRate, context));
@@ -53,7 +53,7 @@ Result<void> measure_sane_load(const Context& context, Findings& findings) {
   return {};
 }
 
-// The load at which one counter in a million overflows.
+// The load at which a counter overflows with the given probability.
 double load_of_overflow(double probability) {
   double low = 0.1;
   double high = 16;
@@ -65,7 +65,7 @@ double load_of_overflow(double probability) {
 }
 
 struct Load {
-  double load = 0;  // keys a counter
+  double load = 0;  // keys per counter
   double stuck_formula = 0;
   Estimate stuck;
   double rate_formula = 0;
@@ -115,7 +115,7 @@ Result<void> measure_loads(const Context& context, Findings& findings) {
   return {};
 }
 
-// Repeats are additions of the same key: all on the same counters, at any load.
+// Adds one key repeatedly: always the same counters, at any load.
 Result<void> measure_repeats(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(50'000, 1'000'000);
   MANKAI_ASSIGN(auto generator, UrlGenerator::create({.count = count, .repeat_share = 0.3, .seed = context.seed}));

@@ -20,7 +20,6 @@ Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& co
 Estimate formula_rate(const Part& part) noexcept {
   const double fill = -std::expm1(part.keys * std::log1p(-1 / part.size));
   const double rate = std::pow(fill, part.k);
-  // The partitions are independent.
   const double deviation = fill_deviation(part.keys / part.size, part.size);
   return {.value = rate, .error = fill > 0 ? rate * std::sqrt(part.k) * deviation / fill : 0};
 }
@@ -54,7 +53,7 @@ Estimate formula_rate(std::span<const Part> parts) {
 }
 
 double poisson_tail(double mean, unsigned least) noexcept {
-  // Summed upwards from `least`, as 1 - P(fewer) would lose what is small.
+  // Summed upwards from `least`: 1 - P(fewer) would lose small values.
   double term = std::exp(least * std::log(mean) - mean - std::lgamma(least + 1.0));
   double sum = 0;
   for (unsigned count = least; term > sum * 1e-17; ++count) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the parts share: keys, filters that take ids and have the context's fault, and the formulas.
+/// Shared by the parts. Filters have the context's fault.
 
 #include <algorithm>
 #include <array>
@@ -19,20 +19,20 @@
 
 namespace mankai::lab::spam {
 
-/// Digests of numbered keys: members from 0 on, and absent keys, which are never inserted.
+/// Digests of numbered keys: members, and absent keys, which are never inserted.
 class Keys {
  public:
   explicit constexpr Keys(std::uint64_t seed) noexcept : first_(seed << kSeedShift) {}
   [[nodiscard]] constexpr Digest member(std::uint64_t number) const noexcept {
     return {Random(first_ + number).next()};
   }
-  [[nodiscard]] constexpr Digest stranger(std::uint64_t number) const noexcept {
-    return member((std::uint64_t{1} << kStrangerShift) + number);
+  [[nodiscard]] constexpr Digest absent_key(std::uint64_t number) const noexcept {
+    return member((std::uint64_t{1} << kAbsentShift) + number);
   }
 
  private:
   static constexpr unsigned kSeedShift = 48;
-  static constexpr unsigned kStrangerShift = 40;
+  static constexpr unsigned kAbsentShift = 40;
   std::uint64_t first_;
 };
 
@@ -40,7 +40,7 @@ using Ours = UnderTest<ScalableCountingBloom>;
 using Theirs = UnderTest<Original>;
 using Counting = UnderTest<CountingBloom>;
 
-/// How a filter of ours is made to be like dablooms': equal partitioned slices. Changed where a claim is about that.
+/// Parameters of our filter. By default it is like dablooms': equal partitioned slices.
 struct Shape {
   std::uint64_t keys = 1000;
   double fpr = 0.01;
@@ -51,10 +51,9 @@ struct Shape {
 /// Errors: out_of_space.
 [[nodiscard]] Result<Ours> make_ours(const Shape& shape, const Context& context);
 [[nodiscard]] Theirs make_theirs(const Shape& shape, const Context& context);
-/// A single counting filter in the partitioned layout. Errors: out_of_space.
+/// A single filter in the partitioned layout. Errors: out_of_space.
 [[nodiscard]] Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context);
 
-/// Inserts members number `first` up to `end`, each under its number.
 template <class F>
 void insert_members(F& filter, const Keys& keys, std::uint64_t first, std::uint64_t end) {
   for (std::uint64_t number = first; number < end; ++number) {
@@ -66,19 +65,18 @@ void insert_members(F& filter, const Keys& keys, std::uint64_t first, std::uint6
   }
 }
 
-/// Every `step`-th number from `first` up to `end`.
+/// Every `step`-th number of [first, end).
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   std::uint64_t step = 1;
-  /// Whether it has all other numbers from `first` up to `end` instead.
+  /// Whether it has all other numbers of [first, end) instead.
   bool is_inverted = false;
 
   [[nodiscard]] std::uint64_t count() const noexcept {
     return count_if([](std::uint64_t /*number*/) { return true; });
   }
   [[nodiscard]] Range others() const noexcept { return {first, end, step, !is_inverted}; }
-  /// Returns for how many of them the predicate holds.
   template <class Predicate>
   [[nodiscard]] std::uint64_t count_if(const Predicate& predicate) const {
     return count_of(first, end, [&](std::uint64_t number) {
@@ -87,32 +85,28 @@ struct Range {
   }
 };
 
-/// Returns how many of those members are denied.
 template <class F>
 std::uint64_t count_missed(const F& filter, const Keys& keys, const Range& range) {
   return range.count_if([&](std::uint64_t number) { return !filter.may_contain(keys.member(number)); });
 }
 
-/// Removes those members, each under its number, and returns how many were refused.
+/// Returns how many removals were refused.
 template <class F>
 std::uint64_t erase_members(F& filter, const Keys& keys, const Range& range) {
   return range.count_if(
       [&](std::uint64_t number) { return filter.filter().erase(keys.member(number), number) != EraseResult::erased; });
 }
 
-/// Returns the share of absent keys that is answered yes.
 template <class F>
 Estimate rate_of(const F& filter, const Keys& keys, std::uint64_t trials) {
-  return rate_of_yes(filter, trials, [&keys](std::uint64_t number) { return keys.stranger(number); });
+  return rate_of_yes(filter, trials, [&keys](std::uint64_t number) { return keys.absent_key(number); });
 }
 
-/// Keys in a partitioned filter.
 struct Part {
   double keys = 0;
-  double size = 0;  ///< counters of each probe
+  double size = 0;  ///< counters per probe
   double k = 0;
 };
-/// Describes a partitioned filter, or a slice of the original, with `keys` keys.
 template <class Filter>
 [[nodiscard]] Part part_of(const Filter& filter, std::uint64_t keys) {
   const auto of = [keys](std::uint64_t size, std::uint32_t k) {
@@ -125,16 +119,13 @@ template <class Filter>
   }
 }
 
-/// Returns (1 - (1 - 1/size)^keys)^k, and how far one filter's own rate strays from it, one standard deviation.
+/// Returns (1 - (1 - 1/size)^keys)^k, and the standard deviation of one filter's rate from it.
 [[nodiscard]] Estimate formula_rate(const Part& part) noexcept;
-/// Returns 1 - Π(1 - p).
 [[nodiscard]] Estimate any_of(std::span<const Estimate> rates) noexcept;
-/// Returns the parts of a grown filter, each with as many keys as it was made for. Pre: partitioned.
+/// Returns the parts of a grown, partitioned filter, each at its capacity.
 [[nodiscard]] std::vector<Part> parts_of(const ScalableCountingBloom& filter);
-/// Returns any_of the parts' formulas.
 [[nodiscard]] Estimate formula_rate(std::span<const Part> parts);
 
-/// Returns how likely a Poisson count is at least `least`.
 [[nodiscard]] double poisson_tail(double mean, unsigned least) noexcept;
 
 }  // namespace mankai::lab::spam

@@ -14,18 +14,17 @@ namespace mankai::lab::spam {
 namespace {
 
 constexpr double kRate = 0.01;
-// Keys as multiples of the first filter's capacity.
+// Numbers of keys, in capacities of the first filter.
 constexpr std::array<std::uint64_t, 6> kMultiples = {1, 2, 5, 10, 20, 50};
 constexpr double kBitsPerByte = 8;
 constexpr double kNibbleBits = 4;
 
-// One filter at one number of keys.
 struct Row {
   std::string name;
   double keys = 0;
   double slices = 0;
   double bits = 0;          // per key
-  double bits_formula = 0;  // the same by the sizing formula
+  double bits_formula = 0;  // by the sizing formula
   double probes = 0;        // per key
   double probes_formula = 0;
   Estimate rate{};
@@ -43,14 +42,14 @@ struct Plan {
 
 template <class F>
 Estimate time_misses(const F& filter, const Plan& plan) {
-  std::vector<Digest> strangers;
+  std::vector<Digest> absent_keys;
   for (std::uint64_t i = 0; i < plan.timed; ++i) {
-    strangers.push_back(plan.keys.stranger(i));
+    absent_keys.push_back(plan.keys.absent_key(i));
   }
   std::uint64_t yes = 0;
   const std::array<std::function<void()>, 1> work = {[&] {
-    for (const Digest stranger : strangers) {
-      yes += static_cast<std::uint64_t>(filter.may_contain(stranger));
+    for (const Digest absent_key : absent_keys) {
+      yes += static_cast<std::uint64_t>(filter.may_contain(absent_key));
     }
   }};
   const Estimate time = nanoseconds_interleaved(plan.rounds, plan.timed, work).front();
@@ -58,15 +57,14 @@ Estimate time_misses(const F& filter, const Plan& plan) {
   return time;
 }
 
-// The sizing formula, n |ln p| / ln² 2 counters of four bits and ceil(log2(1/p)) probes, over the filters that so many
-// keys need. `room` is what a filter takes before the next one opens.
+// The sizing formula, n |ln p| / ln² 2 counters of four bits and ceil(log2(1/p)) probes, summed over the filters that
+// the keys need. `room` is the number of keys after which the next filter opens.
 struct Needed {
   double slices = 0;
   double bits = 0;
   double probes = 0;
 };
 Needed needed(double keys, double capacity, double room, const Growth& growth) {
-  // Below this rate ours go no further.
   constexpr double kLeastRate = 1e-8;
   const bool is_model = room < capacity;
   Needed sum;
@@ -126,7 +124,7 @@ Result<std::vector<Row>> measure_ours(const std::string& name, const Shape& shap
 
 struct Model {
   std::vector<Row> rows;
-  Estimate read;  // counters a miss
+  Estimate read;  // counters read per miss
   double read_formula = 0;
   std::uint64_t in_newest = 0;
 };
@@ -145,9 +143,9 @@ Model measure_model(const Plan& plan, const Context& context) {
   }
   std::vector<double> read;
   for (std::uint64_t i = 0; i < plan.timed; ++i) {
-    const Digest stranger = plan.keys.stranger(i);
-    if (!filter.filter().may_contain(stranger)) {
-      read.push_back(static_cast<double>(filter.filter().counters_read(stranger)));
+    const Digest absent_key = plan.keys.absent_key(i);
+    if (!filter.filter().may_contain(absent_key)) {
+      read.push_back(static_cast<double>(filter.filter().counters_read(absent_key)));
     }
   }
   model.read = mean(read);
@@ -155,7 +153,7 @@ Model measure_model(const Plan& plan, const Context& context) {
     const Original::Slice& slice = filter.filter().slice(i);
     const double fill =
         -std::expm1(static_cast<double>(slice.keys) * std::log1p(-1.0 / static_cast<double>(slice.size)));
-    // A miss of this filter: the mean of 1, fill, fill² … up to k, given that one of the k is 0.
+    // A miss of this filter: the mean of 1, fill, fill² … up to k, given that one of the k counters is 0.
     const double all = std::pow(fill, slice.k);
     model.read_formula += ((1 - all) / (1 - fill) - slice.k * all) / (1 - all);
   }
@@ -177,7 +175,7 @@ void judge_any_growth(const std::vector<Row>& rows, Findings& findings) {
     const std::string at = fmt::format("growth {}, {:.0f} keys in {:.0f} filters", factor, row.keys, row.slices);
     findings.judged({"any-growth-{}", factor, at}, at_most(kRate), row.rate);
     findings.judged({"growth-rate-{}", factor, at}, equals(row.rate_formula), row.rate);
-    // Ours are sized to keep the rate with k rounded up, which takes up to 2 % more (k = 8 to 27).
+    // Ours are sized to keep the rate with k rounded up, which costs up to 2% (k = 8 to 27).
     findings.judged({"growth-bits-{}", factor, at}, equals(row.bits_formula, 0.02 * row.bits_formula), exact(row.bits));
     findings.judged({"growth-probes-{}", factor, at}, equals(row.probes_formula), exact(row.probes));
   }

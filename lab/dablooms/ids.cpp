@@ -14,7 +14,7 @@ constexpr Shape kShape{.keys = kCapacity, .fpr = kRate};
 std::string whose(bool is_ours) { return is_ours ? "ours" : "model of the original"; }
 std::string suffix(bool is_ours) { return is_ours ? "ours" : "original"; }
 
-// Ids ten apart, so that the greatest so far plus one is not the next.
+// Ids are multiples of ten, so that the greatest id plus one is not the next id.
 template <class F>
 void judge_opening(F& filter, bool is_ours, const Context& context, Findings& findings) {
   constexpr std::uint64_t kApart = 10;
@@ -56,7 +56,7 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
   return {};
 }
 
-// 20 000 keys of one id, of which the first 1000 remain.
+// 20,000 keys with one id, of which the first 1000 remain.
 constexpr std::uint64_t kOneId = 7;
 constexpr std::uint64_t kKeys = 20'000;
 constexpr std::uint64_t kRest = 1000;
@@ -95,11 +95,11 @@ Result<void> measure_one_id(const Context& context, Findings& findings) {
   const OneId original = use_one_id(theirs, context);
   judge_one_id(original, false, findings);
   judge_one_id(use_one_id(ours, context), true, findings);
-  // A counter has min(15, all on it), and then loses those that were removed: it ends at 0 when there were 15 of them.
+  // A counter is min(15, keys on it), minus the removed keys. So it ends at 0 if 15 removed keys share it.
   const Original::Slice& slice = theirs.filter().slice(0);
   const double emptied = poisson_tail(static_cast<double>(kKeys - kRest) / static_cast<double>(slice.size), 15);
   const Estimate full = formula_rate(part_of(slice, kKeys));
-  // shared hash words
+  // The tolerance is for shared hash words.
   findings.judged("one-id-rate-original", equals(full.value, 1e-5), widened(original.rate, full.error));
   findings.judged("one-id-lost-original", equals(1 - std::pow(1 - emptied, slice.k)), original.lost);
   return {};
@@ -126,7 +126,7 @@ void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings&
 }
 
 Result<void> measure_shared_ids(const Context& context, Findings& findings) {
-  // Large enough that the model's two hash words do not matter: see small-filters-original.
+  // Large enough for the collisions of the model's hash words not to matter: see small-filters-original.
   constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kRate};
   MANKAI_ASSIGN(auto ours, make_ours(kLarger, context));
   auto theirs = make_theirs(kLarger, context);

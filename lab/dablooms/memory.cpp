@@ -19,7 +19,7 @@ namespace {
 constexpr double kPublished = 0.988;
 constexpr double kBitsPerByte = 8;
 
-// Counts what is asked for. What the heap adds is its own business, and 8 bytes or so a piece.
+// Counts the bytes requested, without the heap's overhead of about 8 bytes per allocation.
 struct Counted {
   static inline std::uint64_t bytes = 0;
 };
@@ -46,7 +46,7 @@ class CountingAllocator {
 };
 
 using Text = std::basic_string<char, std::char_traits<char>, CountingAllocator<char>>;
-// May throw, as far as the library knows, so that a node keeps the hash as it does for std::string.
+// Not noexcept, so that the library caches the hash in the nodes as for std::string.
 struct Hash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
@@ -55,22 +55,22 @@ using Table = std::unordered_set<Text, Hash, std::equal_to<>, CountingAllocator<
 
 struct Usage {
   double urls = 0;
-  double length = 0;   // bytes a URL
-  double table = 0;    // bytes a URL
-  double buckets = 0;  // a URL
+  double length = 0;   // bytes per URL
+  double table = 0;    // bytes per URL
+  double buckets = 0;  // per URL
 };
 
-// A node has a link, the string with its 16 bytes of room for short ones, and the hash; a longer string is elsewhere.
+// A node has a link, the string with its 16 bytes for short texts, and the hash. A longer text is allocated separately.
 double table_formula(const Usage& usage) {
   return 2 * sizeof(void*) + sizeof(Text) + usage.length + 1 + sizeof(void*) * usage.buckets;
 }
 
-// A counting filter's bytes per key with the best number of probes.
+// Bytes per key of a counting filter with the best number of probes.
 double counting_formula(double fpr) {
   return 4 / kBitsPerByte * -std::log(fpr) / (std::numbers::ln2 * std::numbers::ln2);
 }
 
-// The rate at which a filter of `bits_a_cell` bits per cell takes 1.2 % of the table.
+// The rate at which a filter of `bits_a_cell` bits per cell needs 1.2% of the table's memory.
 double rate_of_published(double table, double bits_a_cell) {
   const double cells = table * (1 - kPublished) * kBitsPerByte / bits_a_cell;
   return std::exp(-cells * std::numbers::ln2 * std::numbers::ln2);
@@ -78,7 +78,7 @@ double rate_of_published(double table, double bits_a_cell) {
 
 void judge_table(const Usage& usage, Findings& findings) {
   findings.judged("table-is-not-efficient", at_least(1), exact(usage.table / usage.length));
-  // a bucket more or less, room kept
+  // The tolerance is for a bucket more or less, and for spare room.
   findings.judged({"table-bytes", usage.urls, usage.length, 2500 / usage.table}, equals(table_formula(usage), 2),
                   exact(usage.table));
 }
@@ -94,11 +94,10 @@ void judge_filter(const Usage& usage, double filter, const Estimate& rate, Findi
 }
 
 Result<void> judge_rate(const Usage& usage, const Context& context, Findings& findings) {
-  constexpr double kSane = 0.05;  // of the code's own test
+  constexpr double kSane = 0.05;  // the rate of the code's own test
   constexpr double kNibbleBits = 4;
   const double formula = rate_of_published(table_formula(usage), kNibbleBits);
   const double measured = rate_of_published(usage.table, kNibbleBits);
-  // A filter of that size, to see its rate.
   const auto keys = static_cast<std::uint64_t>(usage.urls);
   MANKAI_ASSIGN(auto filter, make_counting(keys, measured, context));
   const Keys numbers(context.seed);
@@ -127,24 +126,24 @@ Result<Figure> figure_of(const Usage& usage, const Context& context, const Findi
   return figure;
 }
 
-// Wall clock, so the machine's.
+// Wall clock, so it depends on the machine.
 void claim_time(const Table& table, const Counting& filter, const UrlGenerator& generator, const Context& context,
                 Findings& findings) {
   const std::uint64_t asked = context.trials(5000, 100'000);
-  std::vector<std::string> strangers(asked);
+  std::vector<std::string> absent_keys(asked);
   for (std::uint64_t i = 0; i < asked; ++i) {
-    generator.append_url(table.size() + i, strangers[i]);
+    generator.append_url(table.size() + i, absent_keys[i]);
   }
   const Hasher hasher = filter.filter().hasher();
   std::uint64_t yes = 0;
   const std::array<std::function<void()>, 2> works = {
       [&] {
-        for (const std::string& url : strangers) {
+        for (const std::string& url : absent_keys) {
           yes += static_cast<std::uint64_t>(filter.may_contain(hasher(url)));
         }
       },
       [&] {
-        for (const std::string& url : strangers) {
+        for (const std::string& url : absent_keys) {
           yes += static_cast<std::uint64_t>(table.contains(std::string_view(url)));
         }
       }};

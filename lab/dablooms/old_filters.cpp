@@ -54,7 +54,6 @@ Result<void> measure_removed(std::uint64_t keys, const Context& context, Finding
     before = tenth == 0 ? rate : before;
     half = tenth == kTenths / 2 ? rate : half;
     add_row(figure, static_cast<double>(tenth) / kTenths, filter, left, rate, all);
-    // Remove the next tenth.
     static_cast<void>(erase_members(filter, numbers, {.first = tenth, .end = keys, .step = kTenths}));
   }
   const auto all_keys = static_cast<double>(keys);
@@ -72,7 +71,7 @@ Result<void> measure_added(std::uint64_t keys, const Context& context, Findings&
   Estimate all;
   Estimate rate;
   double inside = 0;
-  constexpr std::uint64_t kOverfilled = 2;  // times its keys: ours takes no more into an old filter
+  constexpr std::uint64_t kOverfilled = 2;  // times its keys; our old filters accept no more
   for (std::uint64_t times = 1; times <= kOverfilled; ++times) {
     inside = static_cast<double>(times * keys);
     rate = rate_of_oldest(filter, numbers, inside, context);
@@ -82,7 +81,6 @@ Result<void> measure_added(std::uint64_t keys, const Context& context, Findings&
       break;
     }
     for (std::uint64_t i = 0; i < keys; ++i) {
-      // Other keys, under the ids that the oldest filter has.
       filter.insert(numbers.member((kSlices + times) * keys + i), i % (keys / 2));
     }
   }

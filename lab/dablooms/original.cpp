@@ -15,7 +15,7 @@ constexpr double kTightening = 0.5;
 
 using Slice = Original::Slice;
 
-// Where probe i's counter is. The even ones are the upper halves of their bytes.
+// The cell of probe i. Even cells are the upper halves of their bytes.
 std::uint64_t cell_of(const Slice& slice, Digest digest, std::uint32_t i) noexcept {
   const std::uint64_t h1 = digest.value & 0xffffffffU;
   const std::uint64_t h2 = digest.value >> 32U;
@@ -28,7 +28,6 @@ unsigned counter(const Slice& slice, std::uint64_t cell) noexcept {
   return static_cast<unsigned>(slice.bytes[cell / 2]) >> shift_of(cell) & kFull;
 }
 
-// Counters beyond an end stay there.
 void add_to(Slice& slice, Digest digest, int change) noexcept {
   for (std::uint32_t i = 0; i < slice.k; ++i) {
     const std::uint64_t cell = cell_of(slice, digest, i);
@@ -39,7 +38,7 @@ void add_to(Slice& slice, Digest digest, int change) noexcept {
   }
 }
 
-// How many of the key's counters are read up to the first that is 0; k + 1 when none is.
+// The number of counters read up to the first 0; k + 1 if there is none.
 std::uint32_t read_until_zero(const Slice& slice, Digest digest) noexcept {
   for (std::uint32_t i = 0; i < slice.k; ++i) {
     if (counter(slice, cell_of(slice, digest, i)) == 0) {
@@ -49,7 +48,6 @@ std::uint32_t read_until_zero(const Slice& slice, Digest digest) noexcept {
   return slice.k + 1;
 }
 
-// Writes one after the other.
 class Writer {
  public:
   explicit Writer(std::vector<std::uint8_t>& file) noexcept : rest_(file) {}
@@ -66,7 +64,6 @@ class Writer {
   std::span<std::uint8_t> rest_;
 };
 
-// Reads one after the other.
 class Fields {
  public:
   explicit Fields(const std::vector<std::uint8_t>& file) noexcept : rest_(file) {}

@@ -10,10 +10,9 @@ namespace {
 
 constexpr std::uint64_t kSlices = 8;
 
-// Several counting filters without ids: a key is removed from the newest one that seems to have it.
+// Several counting filters without ids: a key is removed from the newest one that seems to contain it.
 class Guessing {
  public:
-  // Errors: out_of_space.
   static Result<Guessing> create(std::uint64_t keys, double fpr, const Context& context) {
     Guessing made;
     for (std::uint64_t i = 0; i < kSlices; ++i) {
@@ -27,7 +26,7 @@ class Guessing {
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {
     return std::ranges::any_of(filters_, [digest](const auto& filter) { return filter.may_contain(digest); });
   }
-  // Returns the filter that a removal would take the key from; how many there are when none seems to have it.
+  // Returns the filter that a removal would change, or the number of filters if none seems to contain the key.
   [[nodiscard]] std::size_t holder_of(Digest digest) const noexcept {
     for (std::size_t i = filters_.size(); i-- > 0;) {
       if (filters_[i].may_contain(digest)) {
@@ -46,7 +45,6 @@ class Guessing {
   std::vector<Counting> filters_;
 };
 
-// The probability that any of `others` filters answers yes.
 double any_other(double rate, std::size_t others) {
   return -std::expm1(static_cast<double>(others) * std::log1p(-rate));
 }
@@ -65,7 +63,7 @@ Result<void> measure_guessing(const Context& context, Findings& findings) {
   const Estimate formula = formula_rate(part_of(filters[0].filter(), keys));
   findings.judged("in-two-filters", equals(any_other(formula.value, kSlices - 1)),
                   widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error));
-  // Asked of all before any is removed: later on the filters that were taken from in error are less full.
+  // All are queried before any removal, since wrong removals make filters emptier.
   std::uint64_t wrong = 0;
   double expected_wrong = 0;
   for (std::size_t i = 0; i < kSlices; ++i) {
@@ -73,7 +71,7 @@ Result<void> measure_guessing(const Context& context, Findings& findings) {
         [&](std::uint64_t number) { return filters.holder_of(numbers.member(number)) > i; });
     expected_wrong += any_other(formula.value, kSlices - 1 - i) / kSlices;
   }
-  // Filter j stands before j of the 8: it strays for that share of the keys.
+  // Filter j is newer than j of the 8, so its deviation affects that share of the keys.
   const double deviation = std::sqrt(140.0) / kSlices * formula.error;
   const std::uint64_t erased = kSlices * keys / 2;
   findings.judged("wrong-filter", equals(expected_wrong), widened(share(wrong, erased), deviation));
@@ -85,7 +83,7 @@ Result<void> measure_guessing(const Context& context, Findings& findings) {
   return {};
 }
 
-// The library's own test: all keys in, every fifth out, then all are asked for.
+// The library's own test: add all keys, remove every fifth, look all up.
 template <class F>
 void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, const Context& context,
                     Findings& findings) {
@@ -104,18 +102,18 @@ void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, co
   findings.judged({"own-test-{}", whose}, at_most(kRate), share(still, removed.count()));
 }
 
-// Removing keys that were never added, in a filter of the size that the original was tried with.
+// Removes keys that were never added, from a filter of the size that the original was tried with.
 constexpr std::uint64_t kCapacity = 1000;
 constexpr std::uint64_t kMembers = 900;
-constexpr std::uint64_t kStrangers = 300;
+constexpr std::uint64_t kAbsentKeys = 300;
 constexpr double kTried = 0.05;
 
-// A member is lost when any of its counters was counted down as often as it had been counted up: it and the others,
-// Poisson with a = members / size, against absent keys, Poisson with b = absent keys / size.
-double lost_to_strangers(const Original::Slice& slice) {
+// A member is lost if any of its counters is decremented to 0. Increments are 1 plus Poisson with a = members / size,
+// decrements Poisson with b = absent keys / size.
+double lost_to_absent(const Original::Slice& slice) {
   constexpr unsigned kMost = 40;
   const double a = static_cast<double>(kMembers) / static_cast<double>(slice.size);
-  const double b = static_cast<double>(kStrangers) / static_cast<double>(slice.size);
+  const double b = static_cast<double>(kAbsentKeys) / static_cast<double>(slice.size);
   double counter = 0;
   double others = std::exp(-a);
   for (unsigned count = 0; count < kMost; ++count) {
@@ -125,33 +123,32 @@ double lost_to_strangers(const Original::Slice& slice) {
   return 1 - std::pow(1 - counter, slice.k);
 }
 
-// What removing absent keys does to the members, over several filters, each with keys of its own.
 struct Harm {
   std::vector<double> lost;  // shares
-  std::uint64_t taken = 0;   // absent keys that were not refused
+  std::uint64_t taken = 0;   // absent keys whose removal was accepted
   std::uint64_t trials = 0;
 };
 
 template <class F>
-void remove_strangers(F& filter, const Keys& numbers, Harm& harm) {
+void remove_absent(F& filter, const Keys& numbers, Harm& harm) {
   insert_members(filter, numbers, 0, kMembers);
-  harm.taken += count_of(0, kStrangers, [&](std::uint64_t i) {
-    return filter.filter().erase(numbers.stranger(i), i) == EraseResult::erased;
+  harm.taken += count_of(0, kAbsentKeys, [&](std::uint64_t i) {
+    return filter.filter().erase(numbers.absent_key(i), i) == EraseResult::erased;
   });
-  harm.trials += kStrangers;
+  harm.trials += kAbsentKeys;
   harm.lost.push_back(static_cast<double>(count_missed(filter, numbers, {.end = kMembers})) / kMembers);
 }
 
-void judge_strangers(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
+void judge_absent(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
   const Estimate measured = mean(theirs.lost);
   findings.judged("strangers-harm-none-original", equals(0), measured);
-  // counters of one key are not quite independent
+  // The tolerance is for the slight dependence between counters of a key.
   findings.judged("strangers-harm-original", equals(lost, 0.01), measured);
   findings.judged({"strangers-refused-ours", mean(ours.lost).value, measured.value}, at_most(rate),
                   share(ours.taken, ours.trials));
 }
 
-Result<void> measure_strangers(const Context& context, Findings& findings) {
+Result<void> measure_absent(const Context& context, Findings& findings) {
   const Shape shape{.keys = kCapacity, .fpr = kTried};
   Harm harm;
   Harm harm_of_theirs;
@@ -160,15 +157,15 @@ Result<void> measure_strangers(const Context& context, Findings& findings) {
   for (std::uint64_t trial = 0; trial < context.trials(100, 2000); ++trial) {
     const Keys numbers(context.seed + trial);
     MANKAI_ASSIGN(auto ours, make_ours(shape, context));
-    remove_strangers(ours, numbers, harm);
+    remove_absent(ours, numbers, harm);
     auto theirs = make_theirs(shape, context);
-    remove_strangers(theirs, numbers, harm_of_theirs);
+    remove_absent(theirs, numbers, harm_of_theirs);
     auto parts = parts_of(ours.filter());
     parts.front().keys = kMembers;
     rate = formula_rate(parts).value;
-    lost = lost_to_strangers(theirs.filter().slice(0));
+    lost = lost_to_absent(theirs.filter().slice(0));
   }
-  judge_strangers(harm, rate, harm_of_theirs, lost, findings);
+  judge_absent(harm, rate, harm_of_theirs, lost, findings);
   return {};
 }
 
@@ -182,7 +179,7 @@ Result<void> measure_removal(const Context& context, Findings& findings) {
   judge_own_test("ours", ours, words, context, findings);
   auto theirs = make_theirs(shape, context);
   judge_own_test("original", theirs, words, context, findings);
-  return measure_strangers(context, findings);
+  return measure_absent(context, findings);
 }
 
 }  // namespace mankai::lab::spam

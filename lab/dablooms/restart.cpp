@@ -23,7 +23,6 @@ namespace {
 
 constexpr double kRate = 0.01;
 
-// A folder that is deleted with its files.
 class Folder {
  public:
   // Errors: io.
@@ -52,7 +51,6 @@ class Folder {
   std::string path_;
 };
 
-// The database of spam: each URL, and when it was added.
 class Database {
  public:
   // Errors: io.
@@ -88,7 +86,6 @@ class Database {
     }
     return run("COMMIT");
   }
-  // Calls `row` with each URL and its time, in the order of time.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::string_view, std::uint64_t)>& row) {
     MANKAI_ASSIGN(auto statement, prepare("SELECT url, added FROM spam ORDER BY added"));
     int code = sqlite3_step(statement.get());
@@ -97,7 +94,7 @@ class Database {
     }
     return code == SQLITE_DONE ? Result<void>{} : failed();
   }
-  // Returns when the URL was added. Errors: not_found; io.
+  // Errors: not_found; io.
   [[nodiscard]] Result<std::uint64_t> time_of(const std::string& url) {
     MANKAI_ASSIGN(auto statement, prepare("SELECT added FROM spam WHERE url = ?"));
     bind(statement.get(), url);
@@ -127,7 +124,7 @@ class Database {
     return Statement(statement);
   }
   static void bind(sqlite3_stmt* statement, const std::string& url) {
-    // The string outlives the step.
+    // The string outlives the step, so SQLite need not copy it.
     sqlite3_bind_text(statement, 1, url.data(), static_cast<int>(url.size()), nullptr);
   }
   static std::string_view text(sqlite3_stmt* row) {
@@ -147,7 +144,6 @@ Result<std::vector<std::string>> make_urls(std::uint64_t count, const Context& c
   return urls;
 }
 
-// Several links arrive per second.
 constexpr std::uint64_t kASecond = 10;
 std::uint64_t time_added(std::uint64_t number) { return 1'000'000'000 + number / kASecond; }
 
@@ -180,7 +176,6 @@ void claim_times(const Times& times, Findings& findings) {
                    exact(times.rebuilt / times.opened));
 }
 
-// Takes out every fifth URL under the time that the database has for it.
 Result<void> remove_by_time(Database& database, const std::vector<std::string>& urls, Ours& filter,
                             Findings& findings) {
   const Range removed{.end = urls.size(), .step = 5};
@@ -195,7 +190,7 @@ Result<void> remove_by_time(Database& database, const std::vector<std::string>& 
   return {};
 }
 
-// Fills a filter from the database, as a restart without a file would.
+// As a restart without a file would do.
 Result<Ours> rebuild(Database& database, std::uint64_t urls, const Context& context) {
   MANKAI_ASSIGN(auto filter, make_ours({.keys = urls / 8, .fpr = kRate, .growth = {.factor = 2}}, context));
   const Hasher hasher = filter.filter().hasher();
@@ -236,7 +231,6 @@ Result<void> measure_database(const Context& context, Findings& findings) {
   return remove_by_time(database, urls, loaded, findings);
 }
 
-// A file of 900 keys, flushed and called clean.
 constexpr std::uint64_t kMembers = 900;
 constexpr Shape kSmall{.keys = 1000, .fpr = 0.05};
 
@@ -275,7 +269,6 @@ Result<void> measure_damage(const Context& context, Findings& findings) {
   std::vector<std::uint8_t> half = written.to_file();
   half.resize(half.size() / 2);
   judge_damage("truncation", lost_in(half), 1, findings);
-  // In the middle of the first partition.
   std::vector<std::uint8_t> zeroed = written.to_file();
   const auto place = static_cast<std::ptrdiff_t>(Original::kHeaderBytes + Original::kSliceHeaderBytes + 64);
   std::fill_n(zeroed.begin() + place, kZeros, std::uint8_t{0});

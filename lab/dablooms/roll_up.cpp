@@ -14,11 +14,11 @@ namespace {
 constexpr double kRate = 0.01;
 constexpr std::uint64_t kHosts = 100'000;
 
-// The keys of a URL: what may be listed to block it. A host with a path, "/" for all of the host.
+// The keys of a URL: entries that would block it. A host with a path; "/" stands for the whole host.
 class Ladder {
  public:
   explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
-  // Errors: invalid_argument for what is no URL.
+  // Errors: invalid_argument for an invalid URL.
   [[nodiscard]] Result<void> climb(const std::string& raw) {
     MANKAI_TRY(url::canonicalize(raw, url_, url::UrlRules::safe_browsing));
     expressions_.clear();
@@ -47,7 +47,7 @@ struct Counts {
   double keys = 0;
 };
 
-// Every second host is listed; one URL a host, so that no two ask about the same key.
+// Every second host is listed. One URL per host, so that no two URLs have a key in common.
 Result<Counts> ask(const UrlGenerator& generator, const Counting& filter, std::uint64_t urls, double rate) {
   Ladder ladder(filter.filter().hasher());
   Counts counts;

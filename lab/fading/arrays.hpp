@@ -43,9 +43,10 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
 
 /// Returns the false-positive rate. Pre: the filter contains events of another seed.
 template <class F>
-[[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
-  return share(count_of(0, trials, [&, strangers = Events(seed)](auto i) { return filter.may_contain(strangers[i]); }),
-               trials);
+[[nodiscard]] Estimate absent_found(const F& filter, std::uint64_t seed, std::uint64_t trials) {
+  return share(
+      count_of(0, trials, [&, absent_keys = Events(seed)](auto i) { return filter.may_contain(absent_keys[i]); }),
+      trials);
 }
 
 /// How many events of each age an array still contains, in many looks. Looks are farther apart than the oldest age, so

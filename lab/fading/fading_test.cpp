@@ -71,12 +71,12 @@ TEST(Formulas, one_event_that_overwrote_two_places_matches_once) {
   const Shape shape{.s = 100, .n = 16, .b = 4};
   TextArray array(shape);
   const Events events(1);
-  const Events strangers(2);
+  const Events absent_keys(2);
   constexpr std::uint64_t kRounds = 60'000;
   std::uint64_t yes = 0;
   for (std::uint64_t i = 0; i < kRounds; ++i) {
     array.insert(events[i]);
-    yes += array.may_contain(strangers[i]) ? 1 : 0;
+    yes += array.may_contain(absent_keys[i]) ? 1 : 0;
   }
   // The text's array has a sixteenth by chance, full_survival a fifteenth.
   const double measured = static_cast<double>(yes) / kRounds;

@@ -111,13 +111,13 @@ double full_survival(const Shape& shape, double t) noexcept {
   if (t <= 0) {
     return 1;
   }
-  const double stranger = std::log1p(-chance_match_reserved(shape.b));
+  const double absent_key = std::log1p(-chance_match_reserved(shape.b));
   const std::vector<double> different = different_places(shape);
   double forgotten = 0;
   for (std::uint32_t d = 1; d <= shape.n; ++d) {
     constexpr double kNothing = 1e-12;
     if (different[d] > kNothing) {
-      forgotten += different[d] * all_written(shape, d, t) * std::exp(stranger * different_writers(shape, d, t));
+      forgotten += different[d] * all_written(shape, d, t) * std::exp(absent_key * different_writers(shape, d, t));
     }
   }
   return 1 - forgotten;

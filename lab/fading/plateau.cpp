@@ -12,7 +12,7 @@ namespace {
 
 // Enough places that collisions among an event's own places do not matter.
 constexpr std::uint64_t kManyPlaces = 65536;
-constexpr std::uint64_t kStrangers = 0x5eed;
+constexpr std::uint64_t kAbsentKeys = 0x5eed;
 
 Result<Array> full_array(const Shape& shape, const Context& context) {
   auto array = make_array(shape, context);
@@ -24,7 +24,7 @@ Result<Array> full_array(const Shape& shape, const Context& context) {
 
 Result<Estimate> plateau(const Shape& shape, std::uint64_t trials, const Context& context) {
   MANKAI_ASSIGN(const auto array, full_array(shape, context));
-  return beside(strangers_known(array, context.seed + kStrangers, trials), text_plateau(shape), trials);
+  return beside(absent_found(array, context.seed + kAbsentKeys, trials), text_plateau(shape), trials);
 }
 
 // Returns the error of the text's formula: f is slightly higher with a fingerprint reserved for empty places, and some
@@ -44,7 +44,7 @@ Result<void> measure_single_place(const Context& context, Findings& findings) {
     TextArray text(shape);
     insert_events(text, Events(context.seed), 0, events_to_fill(shape));
     findings.judged({"single-place-{}", b}, equals(chance_match(b)),
-                    strangers_known(text, context.seed + kStrangers, trials));
+                    absent_found(text, context.seed + kAbsentKeys, trials));
     MANKAI_ASSIGN(const auto ours, plateau(shape, trials, context));
     findings.judged({"single-place-{}-ours", b}, equals(chance_match_reserved(b)), ours);
   }
@@ -104,12 +104,12 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
   for (const std::uint32_t n : {2U, 8U}) {
     const Shape shape{.n = n, .b = 8};
     MANKAI_ASSIGN(const auto ours, make_array(shape, context));
-    const Estimate theirs = strangers_known(TextArray(shape), context.seed + kStrangers, trials);
+    const Estimate theirs = absent_found(TextArray(shape), context.seed + kAbsentKeys, trials);
     // One fingerprint per event: either all places match or none.
     findings.judged({"empty-text-{}", n, shown(shape)}, equals(0), theirs);
     findings.judged({"empty-code-{}", n, shown(shape), text_plateau(shape)}, equals(0),
-                    strangers_known(CodeArray(shape), context.seed + kStrangers, trials));
-    const Estimate empty = strangers_known(ours, context.seed + kStrangers, trials);
+                    absent_found(CodeArray(shape), context.seed + kAbsentKeys, trials));
+    const Estimate empty = absent_found(ours, context.seed + kAbsentKeys, trials);
     findings.judged({"empty-ours-{}", n, shown(shape)}, equals(0), exact(empty.value));
   }
   return {};

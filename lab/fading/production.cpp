@@ -131,7 +131,7 @@ Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Conte
                   equals(with_chance, with_chance / 100), measured);
   insert_events(array, Events(context.seed), 0, events_to_fill(shape));
   const std::uint64_t trials = context.trials(300'000, 3'000'000);
-  const Estimate rate = beside(strangers_known(array, context.seed + 1, trials), text_plateau(shape), trials);
+  const Estimate rate = beside(absent_found(array, context.seed + 1, trials), text_plateau(shape), trials);
   findings.judged({"deployed-rate-{}", deployed.id, shape.s}, equals(text_plateau(shape), text_plateau(shape) / 50),
                   rate);
   judge_bytes(deployed, bytes, findings);

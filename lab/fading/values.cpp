@@ -167,12 +167,12 @@ struct Junk {
   std::uint64_t twice = 0;  // absent keys with two matches for a value
 };
 
-Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64_t keys) {
+Junk count_junk(const RecentValues& values, const Events& absent_keys, std::uint64_t keys) {
   Junk junk;
   std::array<ValueMatches, kCells> ranked{};
   for (std::uint64_t key = 0; key < keys; ++key) {
-    junk.values += static_cast<double>(values.get(strangers[key], ranked, 1));
-    junk.twice += static_cast<std::uint64_t>(values.get(strangers[key], ranked, 2) > 0);
+    junk.values += static_cast<double>(values.get(absent_keys[key], ranked, 1));
+    junk.twice += static_cast<std::uint64_t>(values.get(absent_keys[key], ranked, 2) > 0);
   }
   return junk;
 }
@@ -194,11 +194,11 @@ Result<void> measure_others(const Context& context, Findings& findings) {
   const double left = std::exp(static_cast<double>(kOthers) * std::log1p(-(kPutAtOnce / cells)));
   findings.judged("values-others", equals(kPutAtOnce * left),
                   Estimate{.value = kept / asked, .error = std::sqrt(kPutAtOnce * left * (1 - left) / asked)});
-  const std::uint64_t strangers = context.trials(20'000, 1'000'000);
-  const Junk junk = count_junk(values, Events(context.seed + 1), strangers);
+  const std::uint64_t absent_keys = context.trials(20'000, 1'000'000);
+  const Junk junk = count_junk(values, Events(context.seed + 1), absent_keys);
   findings.judged("values-junk-once", equals(kCells * values.fill_ratio()),
-                  Estimate{.value = junk.values / static_cast<double>(strangers),
-                           .error = std::sqrt(kCells * 0.25 / static_cast<double>(strangers))});
+                  Estimate{.value = junk.values / static_cast<double>(absent_keys),
+                           .error = std::sqrt(kCells * 0.25 / static_cast<double>(absent_keys))});
   findings.judged("values-junk-twice", equals(0), exact(junk.twice));
   return {};
 }

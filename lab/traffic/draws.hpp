@@ -8,26 +8,25 @@
 #include "lab/traffic/random.hpp"
 #include "mankai/base/bits.hpp"
 
-// Draws that are the same on every machine: integers only, since log() and pow() differ between machines in their last
-// bit, and "same seed, same bytes" must not.
+// Draws with integers only, so that a seed gives the same bytes on every machine: log() and pow() differ in the last
+// bit.
 
 namespace mankai::detail {
 
-/// Returns an entry of a table that gives frequencies by repetition.
+/// Returns a uniform element of a table that encodes frequencies by repetition.
 template <class Table>
 [[nodiscard]] const auto& pick(const Table& table, std::uint64_t uniform) {
   static_assert(std::has_single_bit(std::tuple_size_v<Table>), "a few bits choose");
   return table[uniform % table.size()];
 }
 
-/// Returns whether an event of that probability happens.
 [[nodiscard]] inline bool happens(double share, Random& random) {
-  constexpr unsigned kShareBits = 53;  // what a double holds, so the conversion of a share is exact
+  constexpr unsigned kShareBits = 53;  // of a double's mantissa, so the conversion of a share is exact
   return random.next() >> (64 - kShareBits) < static_cast<std::uint64_t>(share * 0x1p53);
 }
 
-/// An exponential variate of mean 1, times 2^32, by comparisons alone.
-/// Source: J. von Neumann, "Various Techniques Used in Connection with Random Digits" (1951).
+/// Returns an exponential variate of mean 1, times 2^32, by comparisons only. Source: J. von Neumann, "Various
+/// Techniques Used in Connection with Random Digits" (1951).
 [[nodiscard]] inline std::uint64_t exponential_q32(Random& random) {
   for (std::uint64_t whole = 0;; ++whole) {
     const std::uint64_t first = random.next() >> 32;
@@ -43,14 +42,13 @@ template <class Table>
   }
 }
 
-/// Returns mean * variate / 2^32. Pre: mean < 2^58.
 [[nodiscard]] inline std::uint64_t scale(std::uint64_t mean, std::uint64_t variate_q32) {
-  constexpr unsigned kVariateBits = 26;  // above 2^38, 64 times the mean, lie no variates that anybody ever drew
+  constexpr unsigned kVariateBits = 26;  // variates above 2^38, 64 times the mean, practically never occur
   const std::uint64_t variate = std::min(variate_q32, (std::uint64_t{1} << (64 - kVariateBits)) - 1);
   return multiply_high(variate << kVariateBits, mean << (32 - kVariateBits));
 }
 
-/// Draws 1 … limit with density close to 1 / x: first a bit length, then a number of that length. Pre: limit > 0.
+/// Draws from [1, limit] with density close to 1 / x: a bit length, then a number of that length. Pre: limit > 0.
 [[nodiscard]] inline std::uint64_t log_uniform(std::uint64_t limit, Random& random) {
   const std::uint64_t octave = random.below(static_cast<std::uint64_t>(std::bit_width(limit)));
   const std::uint64_t first = std::uint64_t{1} << octave;

@@ -15,7 +15,6 @@ constexpr std::uint64_t kCountMax = 1'000'000'000'000;
 constexpr std::uint64_t kPathsMax = 10'000'000;
 constexpr std::uint64_t kClientsMax = std::uint64_t{1} << 24;
 
-// False for NaN.
 bool is_within(double value, double smallest, double largest) { return value >= smallest && value <= largest; }
 
 template <class Number>
@@ -23,7 +22,6 @@ bool is_from_to(Number value, Number smallest, Number largest) {
   return smallest <= value && value <= largest;
 }
 
-// Returns what is wrong, or nullptr.
 const char* problem_of(const LogGeneratorOptions& options) {
   if (options.format == LogFormat::automatic) {
     return "a log is generated in one format: combined, squid, w3c, json or keys";
@@ -62,10 +60,10 @@ const char* problem_of(const LogGeneratorOptions& options) {
   return nullptr;
 }
 
-// Spoils the line that begins at `begin`: see LogGenerator.
+// Makes the line that begins at `begin` malformed: see LogGenerator.
 void spoil(LogFormat format, std::size_t begin, std::string& out, detail::Random& random) {
   constexpr std::size_t kMonthAt = 5;        // in "2024-01-01T"
-  constexpr std::uint64_t kSafeLength = 17;  // less than any record needs
+  constexpr std::uint64_t kSafeLength = 17;  // less than any valid record needs
   if (format == LogFormat::keys) {
     out.replace(begin + kMonthAt, 2, "13");
   } else {

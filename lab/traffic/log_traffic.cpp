@@ -12,7 +12,7 @@
 namespace mankai::detail {
 namespace {
 
-// The tables give frequencies by repetition; each has a power-of-two length so that a few bits choose.
+// The tables encode frequencies by repetition. Each length is a power of two, so a few bits choose.
 
 constexpr std::array<unsigned, 64> kStatuses = {
     200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
@@ -75,7 +75,7 @@ void LogTraffic::next(Request& out) {
   out.status = pick(kStatuses, kind >> 8);
   out.query = random_.below(kTenth) == 0 ? pick(kQueries, kind >> 16) : std::string_view();
   out.agent = pick(kAgents, mix(client_seed_ + out.client) >> 32);
-  // Most sizes between 256 bytes and 64 KiB, as many in each octave; a path's page has about the same one every time.
+  // Most sizes are between 256 bytes and 64 KiB, equally many per octave; those of one path are similar.
   const std::uint64_t octave = 8 + (mix(path_seed_ + out.path) >> 61);
   out.bytes = out.status == 304 ? 0 : (std::uint64_t{1} << octave) + random_.below(std::uint64_t{1} << octave);
   draw_referrer(out);
@@ -103,7 +103,7 @@ void LogTraffic::draw_referrer(Request& out) {
   }
 }
 
-// A rank is held by one path for the length of the drift, then by another; the moments differ from rank to rank.
+// A rank belongs to one path for the length of the drift, then to another; the times of change differ between ranks.
 std::uint64_t LogTraffic::path_of_rank(std::uint64_t rank) const noexcept {
   const std::uint64_t seed = mix(drift_seed_ + mix(rank));
   std::uint64_t turn = 0;
@@ -115,7 +115,7 @@ std::uint64_t LogTraffic::path_of_rank(std::uint64_t rank) const noexcept {
   return fastrange(mix(seed + turn), options_.paths);
 }
 
-// The number at the end makes paths of different numbers differ.
+// The number at the end makes paths unique.
 void LogTraffic::append_path(std::uint64_t path, std::string& out) const {
   Random random(mix(path_seed_ + mix(path)));
   UrlText text;
@@ -150,7 +150,7 @@ void LogTraffic::append_client(std::uint64_t client, std::string& out) const {
   constexpr std::uint64_t kMask = (std::uint64_t{1} << kClientBits) - 1;
   constexpr std::uint64_t kByte = 0xFF;
   constexpr unsigned kIpv6Share = 8;
-  const std::uint64_t address = (client * (client_seed_ | 1) + mix(client_seed_)) & kMask;  // one to one
+  const std::uint64_t address = (client * (client_seed_ | 1) + mix(client_seed_)) & kMask;  // injective
   if (mix(client_seed_ + client) % kIpv6Share == 0) {
     out += "2001:db8::";
     append_number(address >> 8, out, 16);

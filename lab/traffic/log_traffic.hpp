@@ -10,7 +10,7 @@
 
 namespace mankai::detail {
 
-/// One request, before it is written in a format.
+/// A request, independent of the log's format.
 struct Request {
   Time time;
   std::uint64_t path = 0;
@@ -24,14 +24,14 @@ struct Request {
   bool is_late = false;
 };
 
-/// Draws the requests of a LogGenerator and names what they are about.
+/// Draws the requests of a LogGenerator, and names paths, hosts and clients.
 class LogTraffic {
  public:
   explicit LogTraffic(const LogGeneratorOptions& options);
 
-  /// Replaces `out` by the next request.
+  /// Replaces `out` with the next request.
   void next(Request& out);
-  /// For what is drawn beside the requests: whether a line is spoilt, and how.
+  /// For malformed lines.
   [[nodiscard]] Random& random() noexcept { return random_; }
 
   void append_path(std::uint64_t path, std::string& out) const;

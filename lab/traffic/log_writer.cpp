@@ -15,7 +15,6 @@ std::string_view or_dash(std::string_view text) { return text.empty() ? std::str
 void append_one(std::string& out, char letter) { out += letter; }
 void append_one(std::string& out, std::string_view text) { out += text; }
 void append_one(std::string& out, std::integral auto number) { append_number(number, out); }
-// A function that appends.
 void append_one(std::string& out, const std::invocable<std::string&> auto& append) { append(out); }
 
 template <class... Parts>
@@ -23,7 +22,7 @@ void append_all(std::string& out, const Parts&... parts) {
   (append_one(out, parts), ...);
 }
 
-// The parts of a request that need more than their value.
+// The parts of a request that need more than its values.
 auto client_of(const LogTraffic& traffic, const Request& request) {
   return [&](std::string& out) { traffic.append_client(request.client, out); };
 }
@@ -114,7 +113,7 @@ void LogWriter::append_w3c(const Request& request, std::string& out) const {
   append_all(out, ' ', or_dash(request.referrer));
 }
 
-// Nothing that is generated needs escaping.
+// Generated text needs no escaping.
 void LogWriter::append_json(const Request& request, std::string& out) const {
   append_all(out, R"({"time":")", shown_as<append_iso>(request.time), R"(","remote_addr":")",
              client_of(*traffic_, request), R"(","host":")", host_of(*traffic_, request), R"(","request_method":")",

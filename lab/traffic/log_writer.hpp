@@ -8,14 +8,13 @@
 
 namespace mankai::detail {
 
-/// Writes requests as lines of a format.
 class LogWriter {
  public:
-  /// `traffic` names paths and clients, and is kept alive by the caller.
+  /// `traffic` names paths and clients, and must outlive the writer.
   LogWriter(LogFormat format, bool is_common, const LogTraffic& traffic)
       : format_(format), is_common_(is_common), traffic_(&traffic) {}
 
-  /// Returns a moment as this format can show it.
+  /// Rounds a time down to the format's resolution.
   [[nodiscard]] Time shown(Time time) const noexcept;
 
   void append_header(Time start, std::string& out) const;

@@ -6,21 +6,20 @@
 
 namespace mankai::detail {
 
-/// Scrambles 64 bits one to one; every input bit reaches every output bit.
-/// Source: the finaliser of S. Vigna's splitmix64 (public domain), constants by D. Stafford, "Mix13".
+/// Permutes 64-bit values; every input bit affects every output bit. Source: the finalizer of S. Vigna's splitmix64
+/// (public domain), constants by D. Stafford, "Mix13".
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t value) noexcept {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
   return value ^ (value >> 31);
 }
 
-/// splitmix64: a few good draws from any seed, the same on every machine, which the standard distributions are not.
+/// splitmix64: the same draws on every machine, unlike the standard distributions.
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   [[nodiscard]] constexpr std::uint64_t next() noexcept { return mix(state_ += 0x9E3779B97F4A7C15U); }
-  /// Returns a value in [0, range).
   [[nodiscard]] constexpr std::uint64_t below(std::uint64_t range) noexcept { return fastrange(next(), range); }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace mankai::detail {
 
-/// What all URLs of a host have in common, drawn from the host's rank.
+/// Properties shared by all URLs of a host, drawn from its rank.
 struct Site {
   std::uint64_t seed;
   bool is_secure;     // https
@@ -23,7 +23,7 @@ struct Site {
 
 namespace {
 
-// The tables below give frequencies by repetition; each has a power-of-two length so that a few bits choose.
+// The tables encode frequencies by repetition. Each length is a power of two, so a few bits choose.
 
 constexpr std::array<std::string_view, 16> kSubdomains = {"www.", "www.",  "www.",  "www.", "www.",  "www.",
                                                           "www.", "",      "",      "",     "blog.", "shop.",
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 8> kNames = {"item", "article", "post", "
 constexpr std::array<std::string_view, 4> kScripts = {"index.php", "view", "show.php", "item.aspx"};
 constexpr std::array<std::string_view, 8> kParameters = {
     "ref=home", "lang=en", "sort=price", "view=list", "print=yes", "from=search", "utm_source=newsletter", "amp=true"};
-/// Path segments, the page itself included; 3.0 on average.
+/// Path segments, including the page; 3.0 on average.
 constexpr std::array<std::uint8_t, 32> kDepths = {0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3,
                                                   3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 6, 6};
 
@@ -47,7 +47,7 @@ enum Form : std::uint8_t { slug_and_id, bare_id, named_id, id_in_query, form_cou
 
 bool one_in(std::uint64_t n, Random& random) { return random.below(n) == 0; }
 
-// One to one on `bits` bits: odd multiplication, addition and shift-xor each are.
+// A permutation of `bits`-bit values: odd multiplication, addition and shift-xor each are one.
 std::uint64_t permute(std::uint64_t value, unsigned bits, std::uint64_t seed) {
   if (bits == 0) {
     return value;
@@ -58,7 +58,7 @@ std::uint64_t permute(std::uint64_t value, unsigned bits, std::uint64_t seed) {
   return (value * 0x9E3779B97F4A7C15U) & mask;
 }
 
-// Of sixteen children the first gets 40 % of the draws, the first two half.
+// Of 16 children the first gets 40% of the draws, the first two half.
 std::uint64_t popular_child(Random& random) {
   const std::uint64_t uniform = random.below(256);
   return uniform * uniform * uniform >> 20;
@@ -142,7 +142,7 @@ std::uint64_t SyntheticWeb::host_rank(std::uint64_t number) const noexcept {
   return hosts_.rank(Random(url_seed(number)).next());
 }
 
-// Numbers of one bit length are permuted among themselves, so the output does not depend on how many will follow.
+// Permutes the numbers of each bit length among themselves, so the output does not depend on how many follow.
 std::uint64_t SyntheticWeb::public_id(std::uint64_t number) const noexcept {
   constexpr std::uint64_t kSmallestId = 100;
   const auto bits = static_cast<unsigned>(std::bit_width(number + 1)) - 1;

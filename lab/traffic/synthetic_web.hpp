@@ -10,21 +10,21 @@ namespace mankai::detail {
 class UrlText;
 struct Site;
 
-/// An endless web made of numbers: URL `number` is a pure function of (seed, number), so nothing is ever stored.
+/// An endless web: URL `number` is a pure function of (seed, number), so nothing is stored.
 ///
-/// A host is two words, written together or with a hyphen, and from the 65537th host on a counter: `www.amberlake.com`,
-/// `amber-lake7.org`. Under a host stands a tree of directories; each step chooses among 16 children, the first ones
-/// far more often, so that URLs share long prefixes as real ones do.
+/// A host is two words, joined or with a hyphen, and from the 65537th host on a counter: `www.amberlake.com`,
+/// `amber-lake7.org`. A host has a tree of directories with 16 children each. The first children are far more frequent,
+/// so URLs share long prefixes as real ones do.
 ///
 /// Different numbers give different URLs: the last run of decimal digits in path and query is `public_id(number)`,
-/// which is one to one, and whatever is written after it contains no digit.
+/// which is injective, and nothing after it contains a digit.
 class SyntheticWeb {
  public:
   SyntheticWeb(std::uint64_t host_count, double zipf_exponent, std::uint64_t seed);
 
-  /// Returns the rank, from 0 as the most popular, of the host that URL `number` lives on.
+  /// Returns the rank of the URL's host; 0 is the most popular.
   [[nodiscard]] std::uint64_t host_rank(std::uint64_t number) const noexcept;
-  /// Returns the number as the URL shows it: of about the same size, but not in sequence.
+  /// Returns the number that the URL shows: of similar size, but not in sequence.
   [[nodiscard]] std::uint64_t public_id(std::uint64_t number) const noexcept;
 
   void append_host(std::uint64_t rank, std::string& out) const;

@@ -15,18 +15,18 @@ constexpr std::uint64_t kSecondUs = 1'000'000;
 constexpr std::uint64_t kHourUs = 3600 * kSecondUs;
 constexpr std::uint64_t kDayUs = 24 * kHourUs;
 constexpr std::uint64_t kMeanPauseUs = 35 * kSecondUs;  // between two pages of a visit
-constexpr std::uint64_t kGivenUpUs = 6 * kHourUs;       // after which a basket is emptied
+constexpr std::uint64_t kGivenUpUs = 6 * kHourUs;       // after which an abandoned basket is emptied
 constexpr std::uint64_t kRankHeldUs = 5 * kHourUs;
 constexpr std::uint64_t kQuarterUs = kHourUs / 4;
 constexpr std::uint64_t kEarliestSaleUs = 11 * kHourUs;
-constexpr std::uint64_t kSaleStarts = 32;  // quarters of an hour in which it may begin
+constexpr std::uint64_t kSaleStarts = 32;  // quarters of an hour in which the sale may begin
 constexpr std::uint64_t kCategories = 64;
 
-/// How busy an hour begins: least at four in the morning, most at eight in the evening.
+/// Activity at the start of each hour: lowest at 4:00, highest at 20:00.
 constexpr std::array<std::uint64_t, 25> kBusy = {30, 20, 13, 9,  8,  10, 18, 33,  50, 62, 70, 74, 78,
                                                  76, 72, 70, 72, 78, 86, 96, 100, 94, 76, 50, 30};
 
-// Shares of events, in hundredths: what is left are the changes of baskets.
+// Shares of events, in hundredths; the remainder changes baskets.
 constexpr std::uint64_t kPages = 59;
 constexpr std::uint64_t kRedirects = 15;
 constexpr std::uint64_t kFetches = 25;
@@ -36,9 +36,9 @@ constexpr double kBuyers = 0.05;
 constexpr double kReturning = 0.2;
 constexpr double kBought = 0.6;
 constexpr double kRespelt = 0.25;
-constexpr std::uint64_t kLinkEvents = 20;  // events for each link
+constexpr std::uint64_t kLinkEvents = 20;  // events per link
 
-// Pages that are not products have the numbers after those of the products.
+// Numbers of other pages follow those of the products.
 enum OtherPage : std::uint8_t { home, basket_page, first_category };
 
 std::uint64_t mean_gap(std::uint64_t events, std::uint64_t share) {
@@ -138,7 +138,7 @@ bool TrafficDay::carry_out(const Pending& pending, TrafficEvent& out) {
 void TrafficDay::begin_visit(const Pending& pending) {
   const bool is_known = shoppers_ > 0 && happens(kReturning, random_);
   const std::uint64_t shopper = is_known ? shoppers_ - log_uniform(shoppers_, random_) : shoppers_++;
-  // A geometric number of pages, from 1 on.
+  // A geometric number of pages, at least 1.
   constexpr std::uint64_t kTwiceTheMean = 2 * kPagesAVisit - 1;
   const std::uint64_t more = (exponential_q32(random_) * kTwiceTheMean) >> 33;
   plan({.action = Action::page,
@@ -229,7 +229,7 @@ void TrafficDay::fetch(const Pending& pending, TrafficEvent& out) {
   plan(pending, pending.at_us + gap_us(fetch_gap_us_));
 }
 
-// A rank is held by one product for a while, then by another; the moments differ from rank to rank.
+// A rank belongs to one product for a while, then to another; the times of change differ between ranks.
 std::uint64_t TrafficDay::draw_product(std::uint64_t at_us) noexcept {
   const std::uint64_t draw = random_.next();
   const auto length_us = static_cast<std::uint64_t>(TrafficGenerator::kSaleLength.count());
@@ -243,7 +243,7 @@ std::uint64_t TrafficDay::draw_product(std::uint64_t at_us) noexcept {
   return fastrange(mix(seed + turn), products_);
 }
 
-// The number at the end makes products differ.
+// The number at the end makes products unique.
 void TrafficDay::append_product_path(std::uint64_t product, std::string& out) const {
   const std::uint64_t draw = mix(shop_seed_ + mix(product));
   UrlText text;
@@ -256,7 +256,7 @@ void TrafficDay::append_product_path(std::uint64_t product, std::string& out) co
   out.append(text.view());
 }
 
-// Mixing is one to one, so shoppers' cookies differ.
+// Mixing is injective, so cookies are unique.
 void TrafficDay::append_cookie(std::uint64_t shopper, std::string& out) const {
   constexpr std::string_view kDigits = "0123456789abcdef";
   const std::uint64_t cookie = mix(cookie_seed_ + shopper);

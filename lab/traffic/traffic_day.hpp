@@ -16,21 +16,21 @@
 
 namespace mankai::detail {
 
-/// How busy the hours of a day are. Moments of a day as busy as another at every hour become moments of this one.
+/// The activity during the hours of a day. Maps times of a uniform day to times of this one.
 class DayProfile {
  public:
   DayProfile();
 
-  /// Returns the moment by which the same share of the day's visits has begun. Pre: at_us is within the day.
+  /// Returns the time by which the same share of the day's visits has begun. Pre: even_us is within the day.
   [[nodiscard]] std::uint64_t moment_us(std::uint64_t even_us) const noexcept;
 
  private:
   static constexpr std::size_t kQuarters = 96;
 
-  std::array<std::uint64_t, kQuarters + 1> begun_;  // visits before a quarter of an hour, in units of the table
+  std::array<std::uint64_t, kQuarters + 1> begun_;  // visits before each quarter of an hour, in units of the table
 };
 
-/// Draws the events of a TrafficGenerator: those that are open are in a heap by their times.
+/// Draws the events of a TrafficGenerator; pending ones are in a heap by time.
 class TrafficDay {
  public:
   explicit TrafficDay(const TrafficOptions& options, UrlGenerator frontier);
@@ -64,11 +64,11 @@ class TrafficDay {
   };
 
   void plan(Pending pending, std::uint64_t at_us);
-  /// Returns false where nothing is to be seen: a visit began, a basket had been emptied already.
+  /// Returns false if there is no visible event: a visit began, or the basket was empty already.
   bool carry_out(const Pending& pending, TrafficEvent& out);
   void begin_visit(const Pending& pending);
   void view_page(const Pending& pending, TrafficEvent& out);
-  /// Plans the next page; a buyer may fill the basket before it, and decides at the end of the visit.
+  /// Plans the next page. A buyer may fill the basket before it, and decides at the end of the visit.
   void go_on(const Pending& visit, bool fills_basket);
   bool change_basket(const Pending& pending, TrafficEvent& out);
   void follow_link(const Pending& pending, TrafficEvent& out);
@@ -92,12 +92,12 @@ class TrafficDay {
   std::uint64_t visit_gap_us_;
   std::uint64_t redirect_gap_us_;
   std::uint64_t fetch_gap_us_;
-  std::uint64_t even_visits_us_ = 0;  // in a day without hours
+  std::uint64_t even_visits_us_ = 0;  // as if visits were uniform over the day
   std::uint64_t even_redirects_us_ = 0;
   std::uint64_t shoppers_ = 0;
   std::uint64_t orders_ = 0;
   std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
-  std::unordered_map<std::uint64_t, Basket> baskets_;  // those with something in them
+  std::unordered_map<std::uint64_t, Basket> baskets_;  // the non-empty ones
 };
 
 }  // namespace mankai::detail

@@ -21,7 +21,6 @@ bool is_from_to(std::uint64_t value, std::uint64_t smallest, std::uint64_t large
   return smallest <= value && value <= largest;
 }
 
-// Returns what is wrong, or nullptr.
 const char* problem_of(const TrafficOptions& options) {
   if (!is_from_to(options.events, TrafficOptions::kEventsMin, TrafficOptions::kEventsMax)) {
     return "a day has from 1000 to 1000000000 events";
@@ -57,7 +56,7 @@ void append_tsv(const TrafficEvent& event, std::string& out) {
   }
 }
 
-// Nothing that is generated needs escaping.
+// Generated text needs no escaping.
 void append_json(const TrafficEvent& event, std::string& out) {
   const auto append_member = [&out](std::string_view key, std::string_view value) {
     out += ",\"";
@@ -83,7 +82,7 @@ void append_json(const TrafficEvent& event, std::string& out) {
   out += '}';
 }
 
-// Addresses are drawn from cookies and codes, of a network for examples.
+// Addresses are derived from cookies and codes, within a network reserved for examples.
 void append_address(std::string_view who, std::string& out) {
   std::uint64_t draw = 0;
   for (const char byte : who) {

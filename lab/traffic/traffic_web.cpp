@@ -13,18 +13,18 @@ namespace mankai::detail {
 namespace {
 
 constexpr double kLinkExponent = 0.9;
-constexpr std::uint64_t kFirstLinkUrl = 100'000'000'000;  // far behind what a crawler gets to
-constexpr std::uint64_t kSafeLinks = 64;  // the most popular links lead to nothing bad: they were looked at
-// Hosts of many customers, some of whose pages are listed: these ranks, where there are so many.
+constexpr std::uint64_t kFirstLinkUrl = 100'000'000'000;  // beyond what a crawler reaches
+constexpr std::uint64_t kSafeLinks = 64;  // the most popular links have been checked: none leads to a listed URL
+// Ranks of hosts with many customers, some of whose pages are listed.
 constexpr std::uint64_t kSharedHosts = 256;
 constexpr std::array<std::string_view, 8> kBelow = {"www.", "cdn.", "login.", "m.", "a.b.", "img.", "", ""};
 
-// What a rule is, of 16.
+// Kinds of rules, in sixteenths.
 constexpr std::uint64_t kRuleForms = 16;
 constexpr std::uint64_t kPathOfBadHost = 4;
 constexpr std::uint64_t kPathOfSharedHost = 1;
 
-// What a link leads to, of 64.
+// Kinds of targets, in 64ths.
 constexpr std::uint64_t kLinkForms = 64;
 constexpr std::uint64_t kBelowRule = 3;
 constexpr std::uint64_t kBesideRule = 3;
@@ -37,7 +37,7 @@ std::size_t host_begin(std::string_view url) { return url.find("://") + 3; }
 
 std::size_t host_end(std::string_view url) { return std::min(url.find_first_of("/?", host_begin(url)), url.size()); }
 
-// Escapes a letter from `from` on; a URL without one stays as it is.
+// Percent-escapes a letter at or after `from`; without one the URL stays unchanged.
 void escape_letter(std::size_t from, std::string& url) {
   const auto found = std::find_if(url.begin() + static_cast<std::ptrdiff_t>(from), url.end(), is_letter);
   if (found != url.end()) {
@@ -67,7 +67,7 @@ void TrafficWeb::append_code(std::uint64_t link, std::string& out) const {
   constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   constexpr std::size_t kLength = 6;
   constexpr std::uint64_t kCodes = 56'800'235'584;  // 62^6
-  constexpr std::uint64_t kStep = 35'103'478'099;   // no common factor with it, so that codes of links differ
+  constexpr std::uint64_t kStep = 35'103'478'099;   // coprime to kCodes, so codes of links differ
   std::uint64_t rest = (link * (kStep % kCodes) % kCodes + link_seed_ % kCodes) % kCodes;
   for (std::size_t i = 0; i < kLength; ++i) {
     out += kLetters[rest % kLetters.size()];
@@ -96,7 +96,7 @@ void TrafficWeb::append_rule(std::uint64_t number, std::string& out) const {
   const std::uint64_t form = random.below(kRuleForms);
   const bool is_shared = form < kPathOfSharedHost;
   std::string host;
-  // Hosts of ranks that are never visited have other names than all that are visited.
+  // Ranks beyond the visited hosts, so that the names differ from theirs.
   web_.append_host(is_shared ? shared_host(random.next()) : hosts_ + number, host);
   constexpr std::string_view kUsual = "www.";
   out += host.starts_with(kUsual) && !is_shared ? std::string_view(host).substr(kUsual.size()) : host;

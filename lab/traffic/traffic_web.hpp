@@ -8,17 +8,15 @@
 
 namespace mankai::detail {
 
-/// The links of a shortener and the block list that some of them lead into. All of it is a pure function of numbers, so
-/// that nothing is stored.
+/// The links of a shortener and the block list that some of them lead into: pure functions of numbers, so nothing is
+/// stored.
 class TrafficWeb {
  public:
   TrafficWeb(std::uint64_t hosts, std::uint64_t rules, std::uint64_t links, std::uint64_t seed);
 
-  /// Turns 64 uniform bits into a link, by Zipf's law.
   [[nodiscard]] std::uint64_t link(std::uint64_t uniform) const noexcept { return links_.rank(uniform); }
-  /// Appends what the shortener calls a link: six letters and digits.
+  /// Appends the link's code: six letters and digits.
   void append_code(std::uint64_t link, std::string& out) const;
-  /// Appends the URL that a link leads to, in canonical form.
   void append_target(std::uint64_t link, std::string& out) const;
   /// Appends a rule of the block list, in canonical form. Pre: number < 10^7.
   void append_rule(std::uint64_t number, std::string& out) const;
@@ -36,7 +34,7 @@ class TrafficWeb {
   std::uint64_t link_seed_;
 };
 
-/// Writes a canonical URL in another way that has the same canonical form. Pre: scheme "://" host, without a port.
+/// Returns another spelling of a canonical URL. Pre: scheme "://" host, without a port.
 [[nodiscard]] std::string respelt(std::string_view url, std::uint64_t draw);
 
 }  // namespace mankai::detail

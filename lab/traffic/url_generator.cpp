@@ -6,9 +6,8 @@
 namespace mankai {
 namespace {
 
-constexpr unsigned kShareBits = 53;  // what a double holds, so the conversion of a share is exact
+constexpr unsigned kShareBits = 53;  // of a double's mantissa, so the conversion of a share is exact
 
-// False for NaN.
 bool is_within(double value, double largest) { return value >= 0 && value <= largest; }
 
 }  // namespace

@@ -10,10 +10,8 @@
 
 namespace mankai::detail {
 
-/// Builds one URL in a fixed buffer.
-///
-/// The longest words and numbers everywhere make a URL of less than 192 bytes; a word is stored as a whole field, which
-/// may write 15 bytes past its end.
+/// Builds one URL in a fixed buffer. The longest possible URL has less than 192 bytes. A word is written as a whole
+/// field, so up to 15 bytes past its end.
 class UrlText {
  public:
   void put(char character) noexcept { *at_++ = character; }

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string_view>
 
-// The vocabulary of generated URLs. Changing, adding or reordering a word changes the output of every seed, which the
-// golden test reports; no two pairs of words may read the same when written together ("a" "bc", "ab" "c"), because a
-// host is a pair of words and hosts must differ. No word may contain a digit: digits carry the URL's number.
+// The vocabulary of generated URLs. Any change alters the output of every seed, which the golden test reports. No two
+// pairs of words may be equal when joined ("a" "bc", "ab" "c"), since a host is a pair of words and hosts must differ.
+// No word may contain a digit: digits encode the URL's number.
 
 namespace mankai::detail {
 
-/// A word in a fixed field, so that writing it is one 16-byte store.
+/// In a fixed field, so that writing it is one 16-byte store.
 struct Word {
   std::array<char, 15> text{};
   std::uint8_t length = 0;
@@ -28,7 +28,6 @@ consteval std::array<Word, kCount> make_words(const std::array<std::string_view,
   return words;
 }
 
-/// For hosts, slugs and inner directories.
 inline constexpr std::array<Word, 256> kWords = make_words<256>({
     "about",   "action",  "active",  "album",    "alpine",  "amber",    "anchor",  "apple",   "arch",    "arctic",
     "atlas",   "audio",   "autumn",  "award",    "badge",   "baker",    "bamboo",  "banner",  "barley",  "basic",
@@ -58,7 +57,6 @@ inline constexpr std::array<Word, 256> kWords = make_words<256>({
     "rocket",  "saddle",  "safari",  "salmon",   "silver",  "sunset",
 });
 
-/// For directories at the top of a site.
 inline constexpr std::array<Word, 64> kSections = make_words<64>({
     "news",     "blog",     "shop",      "products",  "articles", "docs",     "help",      "forum",
     "topics",   "events",   "media",     "images",    "static",   "assets",   "reviews",   "guides",

@@ -9,11 +9,11 @@
 namespace mankai::detail {
 namespace {
 
-// Fixed-point numbers below carry their fraction bits in the name: a Q56 is an integer times 2^-56.
+// Names of fixed-point numbers include their fraction bits: a Q56 is an integer times 2^-56.
 
 constexpr unsigned kLogFractionBits = 32;
 
-// log2 bit by bit: squaring a number in [1, 2) doubles its logarithm, whose integer part is the next bit.
+// Bit by bit: squaring a number in [1, 2) doubles its logarithm, whose integer part is the next bit.
 std::uint64_t log2_q56(std::uint64_t value) {
   const auto whole = static_cast<unsigned>(std::bit_width(value)) - 1;
   std::uint64_t mantissa_q63 = value << (63 - whole);
@@ -46,7 +46,7 @@ std::uint64_t weight_q62(std::uint64_t rank, std::uint64_t exponent_q60) {
   return whole > 62 ? 0 : exp2_of_minus_q62(power_q52 << 12) >> whole;
 }
 
-// Falling weights whose sum fits 63 bits and is a multiple of their number. None is 0: every rank can come up.
+// Falling weights. Their sum fits 63 bits and is a multiple of their number. None is 0: every rank is possible.
 std::vector<std::uint64_t> weights(std::uint64_t rank_count, double exponent) {
   const auto exponent_q60 = static_cast<std::uint64_t>(exponent * 0x1p60);
   const auto headroom = static_cast<unsigned>(std::bit_width(rank_count));
@@ -54,7 +54,7 @@ std::vector<std::uint64_t> weights(std::uint64_t rank_count, double exponent) {
   std::uint64_t sum = 0;
   std::uint64_t previous = std::numeric_limits<std::uint64_t>::max();
   for (std::uint64_t rank = 0; rank < rank_count; ++rank) {
-    // Nearly equal weights could rise by a rounding error, and the construction below needs them in order.
+    // A rounding error could make nearly equal weights rise, but the construction below needs them in order.
     previous = std::clamp<std::uint64_t>(weight_q62(rank, exponent_q60) >> headroom, 1, previous);
     result[rank] = previous;
     sum += previous;
@@ -78,8 +78,8 @@ ZipfTable::ZipfTable(std::uint64_t rank_count, double exponent) : cells_(rank_co
     sum += weight;
   }
   const std::uint64_t column = sum / rank_count;
-  // Weights fall with the rank, so the columns that need filling are a suffix and those that give are a prefix: two
-  // positions replace Vose's two stacks. A giver that falls below the column becomes the next one to be filled.
+  // Weights fall with the rank, so the columns to be filled are a suffix and the givers a prefix. Two positions replace
+  // Vose's two stacks. A giver that falls below the column becomes the next one to be filled.
   std::uint64_t giver = 0;
   std::uint64_t next_small = 0;
   while (next_small < rank_count && rest[next_small] >= column) {

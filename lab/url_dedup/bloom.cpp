@@ -15,7 +15,7 @@ struct Point {
   Estimate rate{};
 
   [[nodiscard]] double formula() const noexcept { return std::pow(-std::expm1(-k * keys / cells), k); }
-  // How far one array's own rate strays from the formula.
+  // Standard deviation of one array's rate from the formula.
   [[nodiscard]] double deviation() const noexcept {
     return formula() * k * fill_deviation(k * keys / cells, cells) / -std::expm1(-k * keys / cells);
   }
@@ -27,12 +27,12 @@ Result<Point> measure(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, 
   Flat under_test(FlatUrls(std::move(filter)), context.fault);
   const Site site(keys, context.seed);
   under_test.insert(site.members(0, keys));
-  const Urls strangers = site.strangers(QueryClass::all_new, keys, keys);
+  const Urls absent_keys = site.absent_keys(QueryClass::all_new, keys, keys);
   return Point{.keys = static_cast<double>(keys),
                .cells = static_cast<double>(under_test.filter().cell_count()),
                .k = static_cast<double>(k),
                .fill = under_test.filter().fill_ratio(),
-               .rate = under_test.rate(strangers)};
+               .rate = under_test.rate(absent_keys)};
 }
 
 void judge_formula(const Point& point, Findings& findings) {

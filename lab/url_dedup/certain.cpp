@@ -8,11 +8,11 @@ namespace {
 
 Digest word(std::uint64_t number, std::uint64_t seed) noexcept { return mix_integer(number, seed); }
 
-// Hosts of which every other one has a member a/x/x and the rest a member a; every x is known at levels 2 and 3.
+// Every other host has a member a/x/x, the others a member a. Every x is a known segment at levels 2 and 3.
 struct Repeats {
   Urls members{};
-  Urls hosts_of_repeats{};  ///< a, where a/x/x is a member
-  Urls repeats_of_hosts{};  ///< a/x/x, where a is a member
+  Urls hosts_of_repeats{};  ///< a, if a/x/x is a member
+  Urls repeats_of_hosts{};  ///< a/x/x, if a is a member
 };
 
 Repeats make_repeats(std::uint64_t hosts, std::uint64_t seed) {
@@ -54,14 +54,14 @@ Result<void> measure_repeats(const Context& context, Findings& findings) {
   return {};
 }
 
-// The layers alone, without the last array.
+// Without the last array.
 Result<void> measure_layers_alone(const Context& context, Findings& findings) {
   const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 23);
   const std::uint64_t keys = keys_for(cells, kRepository);
   MANKAI_ASSIGN(auto faithful, make_layered(keys, kRepository.fpr, UrlLayering::faithful, context));
   const Site site(keys, context.seed);
   faithful.insert(site.members(0, keys));
-  const Urls recombined = site.strangers(QueryClass::recombined, keys, keys);
+  const Urls recombined = site.absent_keys(QueryClass::recombined, keys, keys);
   std::uint64_t yes = 0;
   for (std::size_t i = 0; i < recombined.size(); ++i) {
     bool is_known = true;
@@ -70,13 +70,13 @@ Result<void> measure_layers_alone(const Context& context, Findings& findings) {
     }
     yes += static_cast<std::uint64_t>(is_known);
   }
-  // With keys forgotten on purpose some segments are missing, and this claim notices.
+  // If the fault drops keys, some segments are missing, and this claim fails.
   findings.judged("layers-alone-accept-recombined", equals(1),
                   exact(static_cast<double>(yes) / static_cast<double>(recombined.size())));
   return {};
 }
 
-// LAddr as an index into m cells, where m is the conference paper's.
+// LAddr as an index into m cells, with the conference paper's m.
 void measure_range(const Context& context, Findings& findings) {
   constexpr std::uint64_t kCells = 16'829'152;
   const std::uint64_t trials = context.trials(1'000'000, 10'000'000);

@@ -10,17 +10,16 @@
 namespace mankai::lab::dedup {
 namespace {
 
-// Every filter, with the same URLs in it.
 struct Field {
   std::uint64_t keys;
   std::uint64_t cells;  ///< of one array
-  Flat bloom;           ///< so many cells
-  Layered faithful;     ///< so many cells an array
-  Layered repaired;     ///< of the same rate
-  Layered squeezed;     ///< repaired, all arrays together in so many cells
-  Flat equal;           ///< the cells of all arrays of the faithful one, and the best number of probes
+  Flat bloom;           ///< with `cells` cells
+  Layered faithful;     ///< with `cells` cells per array
+  Layered repaired;     ///< with the same rate
+  Layered squeezed;     ///< repaired, with `cells` cells in all arrays together
+  Flat equal;           ///< with the cells of all arrays of the faithful one, and the best number of probes
   Flat equal_few;       ///< the same cells, 7 probes
-  Segments segments;    ///< Algorithms 1 and 2 in so many cells
+  Segments segments;    ///< Algorithms 1 and 2 with `cells` cells
 };
 
 Result<Field> make_field(const Context& context) {
@@ -28,7 +27,7 @@ Result<Field> make_field(const Context& context) {
   const std::uint64_t keys = keys_for(cells, kRepository);
   constexpr std::uint32_t kFewProbes = 7;
   constexpr std::uint64_t kArrays = Site::kLevels + 1;
-  // The rate of an array of a fifth of the bits, at its best number of probes.
+  // The rate of an array with a fifth of the bits, at its best number of probes.
   const double squeezed_rate = std::pow(kRepository.fpr, 1.0 / kArrays);
   MANKAI_ASSIGN(auto bloom, make_urls<Flat>(keys, cells, kRepository.k, context));
   MANKAI_ASSIGN(auto faithful, make_layered(keys, kRepository.fpr, UrlLayering::faithful, context));
@@ -49,7 +48,6 @@ Result<Field> make_field(const Context& context) {
                .segments = std::move(segments)};
 }
 
-// Places in the order of for_each_filter.
 constexpr std::size_t kBloom = 0;
 constexpr std::size_t kFaithful = 1;
 constexpr std::size_t kRepaired = 2;
@@ -146,18 +144,18 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
   Rates recombined;
   double number = 0;
   for (const QueryClass query : kQueryClasses) {
-    const Urls strangers = site.strangers(query, field.keys, field.keys);
+    const Urls absent_keys = site.absent_keys(query, field.keys, field.keys);
     ++number;
     std::vector<Estimate> in_order;
     for_each_filter(field, [&](const std::string& name, const auto& filter) {
-      const Estimate rate = in_order.emplace_back(filter.rate(strangers));
+      const Estimate rate = in_order.emplace_back(filter.rate(absent_keys));
       double corrected = std::numeric_limits<double>::quiet_NaN();
       if constexpr (requires { corrected_rate(filter.filter(), query); }) {
         corrected = corrected_rate(filter.filter(), query);
       }
       figure.rows.push_back({shown(query), number, name,
                              static_cast<double>(filter.filter().cell_count()) / static_cast<double>(field.keys),
-                             rate.value, rate.error, corrected, printed, strangers.size()});
+                             rate.value, rate.error, corrected, printed, absent_keys.size()});
     });
     const Rates rates{.bloom = in_order[kBloom],
                       .faithful = in_order[kFaithful],

@@ -46,7 +46,6 @@ void judge_binary(const std::vector<std::string>& sorted, const std::vector<std:
   findings.judged("binary-insert-moves", equals(0.5, 0.02), share_moved);
 }
 
-// Counts comparisons of keys.
 struct CountingEqual {
   std::uint64_t* count;
   bool operator()(const std::string& a, const std::string& b) const {
@@ -67,7 +66,7 @@ void judge_hash(const std::vector<std::string>& urls, Findings& findings) {
   findings.judged("hash-is-constant", at_most(2), exact(static_cast<double>(count) / static_cast<double>(found)));
 }
 
-// Bytes of a key in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
+// Bytes per key of std::unordered_set<std::string> on a 64-bit machine, without the allocator's overhead.
 double hash_set_bytes(const std::string& url) {
   constexpr std::size_t kNode = sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
   constexpr std::size_t kInPlace = 15;

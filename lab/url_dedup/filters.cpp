@@ -35,7 +35,7 @@ void SegmentsInOneFilter::may_contain(const Urls& urls, std::span<bool> outcomes
 }
 
 std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept {
-  // As many as keep the rate, less one in 500: rounding to whole lines stays within the power of two.
+  // The capacity for the rate, less 0.2%, so that rounding to whole lines stays within the power of two.
   constexpr double kRoom = 0.998;
   const double fill = std::pow(setting.fpr, 1.0 / setting.k);
   return static_cast<std::uint64_t>(-kRoom * static_cast<double>(cells) * std::log1p(-fill) / setting.k);
@@ -47,7 +47,7 @@ Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t 
 }
 
 Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context) {
-  // An array for every level, as the source has it: real URLs are deeper than the default.
+  // An array per level, as in the source: real URLs are deeper than the default.
   MANKAI_ASSIGN(auto filter, LayeredUrlBloom::create({.keys = keys,
                                                       .fpr = fpr,
                                                       .layering = layering,

@@ -1,7 +1,5 @@
 #pragma once
 
-/// The filters that are compared, each with the context's fault.
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +15,7 @@
 
 namespace mankai::lab::dedup {
 
-/// The classic filter of whole URLs: what the source's own program has as its baseline.
+/// The classic filter of whole URLs, the baseline in the source's program.
 class FlatUrls {
  public:
   explicit FlatUrls(Bloom filter) noexcept : filter_(std::move(filter)) {}
@@ -29,8 +27,8 @@ class FlatUrls {
   Bloom filter_;
 };
 
-/// The source's Algorithms 1 and 2, which it calls a Bloom filter: the segments, each a key, in one classic filter. It
-/// is not a filter of URLs, since it does not know which segments belong together. Only in this lab.
+/// The source's Algorithms 1 and 2, which it calls a Bloom filter: every segment is a key of one classic filter. This
+/// is not a filter of URLs, since it does not store which segments belong together. Only in this lab.
 class SegmentsInOneFilter {
  public:
   explicit SegmentsInOneFilter(Bloom filter) noexcept : filter_(std::move(filter)) {}
@@ -42,7 +40,6 @@ class SegmentsInOneFilter {
   Bloom filter_;
 };
 
-/// The multi-layer filter, in both modes.
 class LayeredUrls {
  public:
   explicit LayeredUrls(LayeredUrlBloom filter) noexcept : filter_(std::move(filter)) {}
@@ -56,7 +53,6 @@ class LayeredUrls {
   LayeredUrlBloom filter_;
 };
 
-/// A filter of URLs with the context's fault.
 template <class Inner>
 class UrlsUnderTest {
  public:
@@ -77,7 +73,6 @@ class UrlsUnderTest {
     }
     inner_.insert(kept);
   }
-  /// Returns how many of the URLs are answered yes.
   [[nodiscard]] std::uint64_t count_yes(const Urls& urls) const {
     const auto outcomes = std::make_unique<bool[]>(urls.size());
     inner_.may_contain(urls, {outcomes.get(), urls.size()});
@@ -87,9 +82,7 @@ class UrlsUnderTest {
     }
     return yes;
   }
-  /// Returns the share of the URLs that is answered yes.
   [[nodiscard]] Estimate rate(const Urls& urls) const { return share(count_yes(urls), urls.size()); }
-  /// Returns how many members are denied.
   [[nodiscard]] std::uint64_t count_missed(const Urls& members) const { return members.size() - count_yes(members); }
 
   [[nodiscard]] const auto& filter() const noexcept { return inner_.filter(); }
@@ -103,22 +96,20 @@ using Flat = UrlsUnderTest<FlatUrls>;
 using Segments = UrlsUnderTest<SegmentsInOneFilter>;
 using Layered = UrlsUnderTest<LayeredUrls>;
 
-/// What the source takes for its filters: a target rate and the probes that it rounds down to.
+/// The source's parameters: a target rate, and the number of probes, which it rounds down.
 struct Setting {
   double fpr = 0.05;
   std::uint32_t k = 4;
 };
-/// The repository's setting, and the conference paper's.
 inline constexpr Setting kRepository{.fpr = 0.05, .k = 4};
 inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
 
-/// Returns how many URLs an array of a power of two cells is made for, so that the faithful filter wastes none.
+/// Returns the capacity of an array of `cells` cells, a power of two, so that the faithful filter wastes none.
 [[nodiscard]] std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept;
 
-/// Makes a classic filter of about `cells` cells, in whole lines; k of 0 for the best. Errors: out_of_space.
+/// Makes a classic filter of about `cells` cells, in whole lines; k of 0 means optimal. Errors: out_of_space.
 [[nodiscard]] Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
                                        const Context& context);
-/// Makes a `Flat` or `Segments` of such a filter. Errors: out_of_space.
 template <class UnderTest>
 [[nodiscard]] Result<UnderTest> make_urls(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
                                           const Context& context) {
@@ -128,16 +119,16 @@ template <class UnderTest>
 [[nodiscard]] Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering,
                                            const Context& context);
 
-/// Returns the rate of level `level`'s array, and of the last one, as their cells are.
+/// Returns the rate of one level's array, and of the last array, from their actual cells.
 [[nodiscard]] double level_rate(const LayeredUrlBloom& filter, std::size_t level) noexcept;
 [[nodiscard]] double last_rate(const LayeredUrlBloom& filter) noexcept;
 
-/// Returns the rate for a class: the product of the rates of those arrays that can say no.
+/// Returns the rate for a class: the product of the rates of those arrays that can answer no.
 [[nodiscard]] double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept;
 /// Returns the printed formula, (1 - e^(-kn/m))^(kL).
 [[nodiscard]] double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept;
 
-/// Returns a / b, where a may be 0 and b is not; errors taken over to first order.
+/// Returns a / b with the error to first order; a may be 0. Pre: b is not.
 [[nodiscard]] Estimate over(const Estimate& a, const Estimate& b) noexcept;
 
 }  // namespace mankai::lab::dedup

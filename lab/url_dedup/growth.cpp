@@ -10,10 +10,10 @@
 namespace mankai::lab::dedup {
 namespace {
 
-/// The conference paper's: 3.5 million URLs at most, and so many cells an array.
+/// The conference paper's maximum of URLs, and its cells per array.
 constexpr double kPaperKeys = 3'500'000;
 constexpr double kPaperCells = 16'829'152;
-/// Its steps, as shares of the most.
+/// Its steps, as shares of the maximum.
 constexpr std::array<double, 6> kSteps = {1 / 3.5, 1.5 / 3.5, 2 / 3.5, 2.5 / 3.5, 3 / 3.5, 1};
 
 constexpr std::uint64_t kAskedRecombined = 500'000;
@@ -43,15 +43,15 @@ void judge_sizing(Findings& findings) {
   findings.judged("conference-probes", equals(3), exact(std::floor(cells / kPaperKeys * log_of_2)));
 }
 
-void add_rows(double n, const Race& race, QueryClass query, const Urls& strangers, double cells, Figure& figure) {
+void add_rows(double n, const Race& race, QueryClass query, const Urls& absent_keys, double cells, Figure& figure) {
   const auto add = [&](const char* name, const Estimate& rate, double formula) {
     figure.rows.push_back(
         {n, name, shown(query), rate.value, rate.error, formula, printed_rate(n, cells, kConference.k, Site::kLevels)});
   };
-  add("one Bloom filter", race.bloom.rate(strangers), race.bloom.filter().fpr_estimate());
-  add("multi-layer, faithful", race.faithful.rate(strangers), corrected_rate(race.faithful.filter(), query));
-  add("multi-layer, repaired", race.repaired.rate(strangers), corrected_rate(race.repaired.filter(), query));
-  add("Bloom of equal total bits", race.equal.rate(strangers), race.equal.filter().fpr_estimate());
+  add("one Bloom filter", race.bloom.rate(absent_keys), race.bloom.filter().fpr_estimate());
+  add("multi-layer, faithful", race.faithful.rate(absent_keys), corrected_rate(race.faithful.filter(), query));
+  add("multi-layer, repaired", race.repaired.rate(absent_keys), corrected_rate(race.repaired.filter(), query));
+  add("Bloom of equal total bits", race.equal.rate(absent_keys), race.equal.filter().fpr_estimate());
 }
 
 void judge_step(double step, double n, double cells, const Race& race, const Urls& new_last, const Urls& recombined,
@@ -59,12 +59,11 @@ void judge_step(double step, double n, double cells, const Race& race, const Url
   const std::string millions = fmt::format("{:.1f}", step * kPaperKeys / 1e6);
   const std::string id = fmt::format("{:.0f}", step * kPaperKeys / 1e5);
   const double bloom = printed_rate(n, cells, kConference.k, 1);
-  // One array's own rate strays from the formula by up to so much of it, 2 % at 50 000 URLs.
+  // The tolerance is one array's deviation from the formula: 2% at 50,000 URLs.
   findings.judged({"bloom-at-{}", id, millions}, equals(bloom, 0.02 * bloom), race.bloom.rate(new_last));
   findings.judged({"multi-layer-at-{}", id, millions}, at_most(printed_rate(n, cells, kConference.k, Site::kLevels)),
                   race.faithful.rate(new_last));
-  // Where a directory occurs twice, XOR leaves host and page alone, and two errors are not quite
-  // independent.
+  // If a directory occurs twice, XOR leaves host and page alone, and two false positives are not quite independent.
   findings.judged({"multi-layer-corrected-at-{}", id, millions},
                   equals(corrected_rate(race.faithful.filter(), QueryClass::new_last),
                          0.02 * corrected_rate(race.faithful.filter(), QueryClass::new_last)),
@@ -90,12 +89,12 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
     race.repaired.insert(more);
     race.equal.insert(more);
     inserted = target;
-    // Errors are rare at first: 2 in 100 000 at the first step.
+    // Errors are rare at first: 2 in 100,000 at the first step.
     constexpr double kMany = 0.5;
     const std::uint64_t asked =
         step < kMany ? context.trials(1'500'000, 4'000'000) : context.trials(300'000, 1'000'000);
-    const Urls new_last = site.strangers(QueryClass::new_last, inserted, asked);
-    const Urls recombined = site.strangers(QueryClass::recombined, inserted, kAskedRecombined);
+    const Urls new_last = site.absent_keys(QueryClass::new_last, inserted, asked);
+    const Urls recombined = site.absent_keys(QueryClass::recombined, inserted, kAskedRecombined);
     const auto n = static_cast<double>(inserted);
     add_rows(n, race, QueryClass::new_last, new_last, static_cast<double>(cells), figure);
     add_rows(n, race, QueryClass::recombined, recombined, static_cast<double>(cells), figure);

@@ -23,7 +23,7 @@ struct DataSet {
   const char* file;
   std::size_t column;  ///< of the tab-separated line, from 0
   const char* what;
-  bool is_deep;  ///< URLs of three levels and more, most of which are known
+  bool is_deep;  ///< URLs of three levels and more, most of whose segments are known
 };
 constexpr std::array<DataSet, 3> kDataSets = {{
     {"links", "reddit-links-a.tsv.zst", 2, "links that people shared, up to 2013", false},
@@ -31,10 +31,9 @@ constexpr std::array<DataSet, 3> kDataSets = {{
     {"crawl", "iscx-benign-35k.txt.zst", 0, "a crawl of 310 hosts", true},
 }};
 
-// Different URLs, every other one a member.
 struct Split {
   Urls members{};
-  Urls strangers{};
+  Urls absent_keys{};
 };
 
 std::string_view column_of(std::string_view line, std::size_t column) noexcept {
@@ -68,13 +67,12 @@ Result<Split> read_split(const std::string& path, std::size_t column, const Hash
       url::split_segments(url, segments);
       url::segment_digests(hasher, segments, digests);
       if (known.insert(whole(digests).value).second) {
-        (known.size() % 2 == 0 ? split.members : split.strangers).add(digests);
+        (known.size() % 2 == 0 ? split.members : split.absent_keys).add(digests);
       }
     }
   }
 }
 
-// Which segments are known at which level, exactly.
 class KnownSegments {
  public:
   explicit KnownSegments(const Urls& members) {
@@ -88,17 +86,18 @@ class KnownSegments {
     }
   }
 
-  /// The corrected formula for these absent keys: the mean of the products of the rates of all arrays that can say no.
-  [[nodiscard]] double corrected_rate(const Urls& strangers, const LayeredUrlBloom& filter) const {
+  /// The corrected formula for these keys: the mean over keys of the product of the rates of all arrays that can answer
+  /// no.
+  [[nodiscard]] double corrected_rate(const Urls& absent_keys, const LayeredUrlBloom& filter) const {
     std::vector<double> rates;
     for (std::size_t level = 0; level < filter.levels(); ++level) {
       rates.push_back(level_rate(filter, level));
     }
     double sum = 0;
-    for (std::size_t i = 0; i < strangers.size(); ++i) {
-      sum += product(strangers[i], rates);
+    for (std::size_t i = 0; i < absent_keys.size(); ++i) {
+      sum += product(absent_keys[i], rates);
     }
-    return last_rate(filter) * sum / static_cast<double>(strangers.size());
+    return last_rate(filter) * sum / static_cast<double>(absent_keys.size());
   }
 
  private:
@@ -158,18 +157,17 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
       fmt::format("{} ({} members, as many absent keys), p = {:.0f} %", data.what, split.members.size(), percent);
   const auto keys = static_cast<double>(split.members.size());
   const LayeredUrlBloom& faithful = field.faithful.filter();
-  // The product of the printed formula over the absent keys' own numbers of levels.
   double printed = 0;
-  for (std::size_t i = 0; i < split.strangers.size(); ++i) {
+  for (std::size_t i = 0; i < split.absent_keys.size(); ++i) {
     printed +=
-        printed_rate(keys, static_cast<double>(faithful.params().cell_count), setting.k, split.strangers[i].size());
+        printed_rate(keys, static_cast<double>(faithful.params().cell_count), setting.k, split.absent_keys[i].size());
   }
-  printed /= static_cast<double>(split.strangers.size());
-  const Estimate bloom = field.bloom.rate(split.strangers);
-  const Estimate layered = field.faithful.rate(split.strangers);
-  const Estimate repaired = field.repaired.rate(split.strangers);
-  const Estimate equal = field.equal.rate(split.strangers);
-  const Estimate segments = field.segments.rate(split.strangers);
+  printed /= static_cast<double>(split.absent_keys.size());
+  const Estimate bloom = field.bloom.rate(split.absent_keys);
+  const Estimate layered = field.faithful.rate(split.absent_keys);
+  const Estimate repaired = field.repaired.rate(split.absent_keys);
+  const Estimate equal = field.equal.rate(split.absent_keys);
+  const Estimate segments = field.segments.rate(split.absent_keys);
   findings.judged({"real-members-{}", id, on}, equals(0),
                   exact(field.faithful.count_missed(split.members) + field.repaired.count_missed(split.members)));
   Claim product{.id = "real-printed-" + id,
@@ -187,16 +185,16 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
         "On the depth: with two levels, host known and page unknown, f_L f_x is about f^2; deeper URLs exceed it.";
     findings.depends(std::move(product));
   }
-  // Known segments that many absent keys share err together.
+  // Known segments that many absent keys share cause correlated errors.
   findings.judged({"real-corrected-{}", id, on},
-                  equals(known.corrected_rate(split.strangers, field.repaired.filter()),
-                         0.1 * known.corrected_rate(split.strangers, field.repaired.filter())),
+                  equals(known.corrected_rate(split.absent_keys, field.repaired.filter()),
+                         0.1 * known.corrected_rate(split.absent_keys, field.repaired.filter())),
                   repaired);
   findings.judged({"real-less-{}", id, on, faithful.slice_count()}, at_most(1), over(layered, bloom));
   findings.judged({"real-most-effective-{}", id, on}, at_most(field.equal.filter().fpr_estimate()), layered);
   const auto add = [&](const char* name, const Estimate& rate, std::uint64_t cells) {
     figure.rows.push_back({data.id, percent, name, static_cast<double>(cells) / keys, rate.value, rate.error,
-                           mean_depth(split.strangers), printed});
+                           mean_depth(split.absent_keys), printed});
   };
   add("one Bloom filter", bloom, field.bloom.filter().cell_count());
   add("multi-layer, faithful", layered, faithful.cell_count());

@@ -9,10 +9,10 @@
 namespace mankai::lab::dedup {
 namespace {
 
-/// Of the file that they call results4.
+/// The number in the repository's file results4.
 constexpr std::uint64_t kWikipediaUrls = 304'964;
 
-// en.wikipedia.org/wiki/Title: one host, one directory, a title each.
+// en.wikipedia.org/wiki/Title: one host, one directory, one title per URL.
 Urls wikipedia(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   Urls urls;
   const Digest host = mix_integer(1, seed);
@@ -24,7 +24,7 @@ Urls wikipedia(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   return urls;
 }
 
-// Headlines: no slash, so one segment.
+// Headlines have no slash, so they are one segment.
 Urls headlines(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   Urls urls;
   for (std::uint64_t text = first; text < last; ++text) {
@@ -34,7 +34,7 @@ Urls headlines(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   return urls;
 }
 
-// Their counter: a filter of each half of the data; keys that both filters know, divided by all keys.
+// The repository's counter: a filter per half of the data; keys that both filters contain, divided by all keys.
 template <class Filter>
 Estimate their_counter(const Filter& other_half, const Urls& half, std::uint64_t total) {
   const Estimate true_rate = other_half.rate(half);
@@ -47,7 +47,6 @@ struct Pair {
   Layered layered;
 };
 
-// The filters of the first half, both with arrays for so many URLs at 5 %.
 Result<Pair> make_pair_of(const Urls& urls, const Context& context) {
   MANKAI_ASSIGN(auto layered, make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context));
   MANKAI_ASSIGN(auto bloom, make_urls<Flat>(urls.size(), layered.filter().params().cell_count, kRepository.k, context));
@@ -61,7 +60,7 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
   constexpr std::uint64_t kHalf = kWikipediaUrls / 2;
   const Urls first = wikipedia(0, kHalf, context.seed);
   const Urls second = wikipedia(kHalf, kWikipediaUrls, context.seed);
-  // The array is a power of two, so a flat filter of exactly their size serves as their baseline.
+  // The array is a power of two, so a flat filter of exactly that size serves as the repository's baseline.
   MANKAI_ASSIGN(auto filter,
                 Bloom::create({.keys = kHalf, .fpr = kRepository.fpr, .k = kRepository.k, .hash = context.hash()}));
   Flat bloom(FlatUrls(std::move(filter)), context.fault);
@@ -79,14 +78,14 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
 Result<void> measure_headlines(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(150'000, 1'000'000);
   MANKAI_ASSIGN(const auto pair, make_pair_of(headlines(0, count, context.seed), context));
-  const Urls strangers = headlines(count, 4 * count, context.seed);
-  const Estimate gain = over(pair.layered.rate(strangers), pair.bloom.rate(strangers));
+  const Urls absent_keys = headlines(count, 4 * count, context.seed);
+  const Estimate gain = over(pair.layered.rate(absent_keys), pair.bloom.rate(absent_keys));
   findings.judged("headlines-gain", at_most(2.61 / 2.82, 0.005), gain);
   findings.judged("headlines-same-array", equals(1), gain);
   return {};
 }
 
-// "Hash" in the program is a list of 10^8 ones and zeros, indexed by hash modulo 10^8.
+// The program's "Hash" is a list of 10^8 ones and zeros, indexed by hash modulo 10^8.
 Result<void> measure_list(const Context& context, Findings& findings) {
   constexpr std::uint64_t kCells = 100'000'000;
   constexpr std::uint64_t kUrls = 1'000'000;

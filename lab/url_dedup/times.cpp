@@ -17,16 +17,15 @@
 namespace mankai::lab::dedup {
 namespace {
 
-/// A fast page; most take several times as long. The source names no figure.
+/// A fast page; most take several times as long. The source gives no value.
 constexpr double kFetchNs = 50e6;
-/// What O(n) structures are timed with.
 constexpr std::size_t kFewInserts = 1000;
 constexpr std::size_t kFewLookups = 100;
 constexpr std::size_t kManyOperations = 100'000;
 
 using Strings = std::vector<std::string>;
 
-// What each key takes, without the allocator's own bytes: the string, and its text where that is not in place.
+// Bytes per key without the allocator's overhead: the string, and its text if that is not stored in place.
 double string_bytes(double mean_length) noexcept { return static_cast<double>(sizeof(std::string)) + mean_length + 1; }
 
 template <class Set>
@@ -44,7 +43,7 @@ class Exact {
     }
   }
   [[nodiscard]] bool contains(std::string_view url) const { return set_.contains(url); }
-  // A node of the hash set has a link and the hash besides, and each key a place in the table.
+  // A node of the hash set also has a link and the hash, and each key has a bucket.
   [[nodiscard]] static double bytes(double /*urls*/, double mean_length) {
     return string_bytes(mean_length) + (kIsSlow ? 0 : 3 * sizeof(void*));
   }
@@ -86,7 +85,7 @@ class LayeredStrings {
   }
 
  private:
-  // The scheme goes from the front only; the program removes it anywhere, also from a query.
+  // Removes the scheme at the front only; the source's program removes it anywhere, even in a query.
   std::size_t split(std::string_view url) {
     const std::size_t scheme = url.find("://");
     url.remove_prefix(scheme == std::string_view::npos ? 0 : scheme + 3);
@@ -117,7 +116,6 @@ struct Row {
   double bytes = 0;
 };
 
-// The URLs that every structure is timed with.
 struct Plan {
   const UrlGenerator& generator;
   std::uint64_t count;
@@ -129,7 +127,7 @@ void fill(Structure& structure, const Plan& plan, std::uint64_t count) {
   constexpr std::uint64_t kChunk = 10'000;
   if constexpr (std::is_same_v<Structure, Exact<baseline::SortedArray>>) {
     Strings sorted = urls_of(plan.generator, 0, count);
-    std::ranges::sort(sorted);  // so that each goes to the end
+    std::ranges::sort(sorted);  // so each insert appends
     for (const std::string& url : sorted) {
       structure.insert(url);
     }
@@ -154,7 +152,7 @@ Row time_structure(Structure structure, const Plan& plan) {
   for (std::uint64_t i = 0; i < lookups; ++i) {
     plan.generator.append_url(random.below(plan.count), members.emplace_back());
   }
-  const Strings strangers = urls_of(plan.generator, plan.count, plan.count + lookups);
+  const Strings absent_keys = urls_of(plan.generator, plan.count, plan.count + lookups);
   const std::array<std::function<void()>, 1> insert = {[&] {
     for (const std::string& url : last) {
       structure.insert(url);
@@ -166,7 +164,7 @@ Row time_structure(Structure structure, const Plan& plan) {
       yes += static_cast<std::uint64_t>(structure.contains(url));
     }
   };
-  const std::array<std::function<void()>, 2> look_up = {[&] { ask(members); }, [&] { ask(strangers); }};
+  const std::array<std::function<void()>, 2> look_up = {[&] { ask(members); }, [&] { ask(absent_keys); }};
   Row row{.name = Structure::kName, .urls = static_cast<double>(plan.count)};
   row.insert = nanoseconds_interleaved(1, inserts, insert).front();
   const auto times = nanoseconds_interleaved(Structure::kIsSlow ? 1 : plan.rounds, lookups, look_up);

@@ -15,13 +15,11 @@ constexpr std::uint64_t kDirectories = 2000;
 constexpr std::uint64_t kRepeatsEvery = 10;
 constexpr std::uint64_t kMostRounds = 16;
 
-// Vocabularies that share no word.
 constexpr std::uint64_t kHost = 0;
 constexpr std::uint64_t kDirectory = 1;
 constexpr std::uint64_t kPage = 2;
 constexpr std::uint64_t kStrange = 3;
 
-// The ids and words of the classes, in their order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, kQueryClasses.size()> kNames = {
     {{"all-new", "all segments new"},
      {"new-last", "seen directories, new last segment"},
@@ -76,9 +74,9 @@ Urls Site::members(std::uint64_t first, std::uint64_t last) const {
   return urls;
 }
 
-// Turns member `number` into an absent key; returns false where that member does not yield one.
-bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
-  // Other absent keys for other members, so that filters of different fill are asked independently.
+// Turns member `number` into an absent key; returns false if that member yields none.
+bool Site::absent_key(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
+  // Depends on `known`, so that filters of different fill are tested independently.
   constexpr unsigned kNumberBits = 28;
   const std::uint64_t drawn = known << kNumberBits | number;
   Random random(mix_integer(drawn, seed_ + static_cast<std::uint64_t>(query) + 1).value);
@@ -110,14 +108,14 @@ bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number,
   return false;
 }
 
-Urls Site::strangers(QueryClass query, std::uint64_t known, std::uint64_t count) const {
+Urls Site::absent_keys(QueryClass query, std::uint64_t known, std::uint64_t count) const {
   Urls urls;
   Url url;
-  // A prefix and a swap have one outcome a member; the others draw another one in each round over the members.
+  // Prefix and swap yield one key per member; other classes yield a new one in each round.
   const bool is_single = query == QueryClass::prefix || query == QueryClass::swapped;
   const std::uint64_t rounds = is_single ? 1 : kMostRounds;
   for (std::uint64_t number = 0; number < rounds * known && urls.size() < count; ++number) {
-    if (stranger(query, known, number, url)) {
+    if (absent_key(query, known, number, url)) {
       urls.add(std::span(url).first(query == QueryClass::prefix ? kLevels - 1 : kLevels));
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// URLs as filters of them see them, a synthetic web of such, and the ways in which an absent key can resemble members.
+/// URLs as sequences of segments, a synthetic web of such URLs, and ways in which absent keys can resemble members.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace mankai::lab::dedup {
 
-/// Many URLs: the digests of their segments one after the other, and where each of them ends.
+/// Many URLs: the digests of all their segments, and the end of each URL among these.
 struct Urls {
   std::vector<Digest> segments{};
   std::vector<std::uint32_t> ends{};
@@ -32,32 +32,30 @@ struct Urls {
   }
 };
 
-/// Returns the digest of a whole URL in its order.
+/// The digest of a whole URL; depends on the order of segments.
 [[nodiscard]] Digest whole(std::span<const Digest> url) noexcept;
 
-/// What a URL that was never inserted has in common with those that were.
+/// How an absent URL resembles members.
 enum class QueryClass : std::uint8_t {
-  all_new,     ///< nothing: every segment is an absent key
-  new_last,    ///< host and directories of a member, another last segment: the source's own test
+  all_new,     ///< not at all: every segment is an absent key
+  new_last,    ///< host and directories of a member, a new last segment: the source's own test
   recombined,  ///< the front of one member and the rest of another
   prefix,      ///< a member without its last segment
-  swapped,     ///< a member whose two directories changed places
-  cancelled,   ///< a member with twice the same directory, which is another one here
+  swapped,     ///< a member with its two directories swapped
+  cancelled,   ///< a member with the same directory twice, but another one
 };
 inline constexpr std::array<QueryClass, 6> kQueryClasses = {QueryClass::all_new,    QueryClass::new_last,
                                                             QueryClass::recombined, QueryClass::prefix,
                                                             QueryClass::swapped,    QueryClass::cancelled};
 
-/// Returns the words used in reports, such as "all segments new".
+/// Returns the text used in reports, such as "all segments new".
 [[nodiscard]] std::string_view shown(QueryClass query) noexcept;
-/// Returns the word used in ids.
 [[nodiscard]] std::string_view id_of(QueryClass query) noexcept;
 
-/// Returns the generator's URLs from one number to another, as text.
 [[nodiscard]] std::vector<std::string> urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_t last);
 
-/// A web of URLs of four segments: a host drawn by Zipf's law, one for 50 URLs; two directories out of one vocabulary,
-/// such as tags and years, which are the same one for every tenth URL; and a page of its own.
+/// A web of URLs with four segments. The host is drawn by Zipf's law; there is one per 50 URLs. The two directories are
+/// from one vocabulary, such as tags and years, and equal in every tenth URL. The page is unique.
 class Site {
  public:
   static constexpr std::size_t kLevels = 4;
@@ -66,15 +64,14 @@ class Site {
   Site(std::uint64_t urls, std::uint64_t seed) noexcept : urls_(urls), seed_(seed) {}
 
   [[nodiscard]] Url url(std::uint64_t number) const noexcept;
-  /// The URLs from one number to another.
   [[nodiscard]] Urls members(std::uint64_t first, std::uint64_t last) const;
-  /// Absent keys of one class, made of the first `known` members and all different; at most so many, fewer where the
-  /// members yield no more.
-  [[nodiscard]] Urls strangers(QueryClass query, std::uint64_t known, std::uint64_t count) const;
+  /// Distinct absent keys of one class, made from the first `known` members: `count`, or fewer if the members yield no
+  /// more.
+  [[nodiscard]] Urls absent_keys(QueryClass query, std::uint64_t known, std::uint64_t count) const;
 
  private:
   [[nodiscard]] Digest word(std::uint64_t vocabulary, std::uint64_t number) const noexcept;
-  [[nodiscard]] bool stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept;
+  [[nodiscard]] bool absent_key(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept;
 
   std::uint64_t urls_;
   std::uint64_t seed_;

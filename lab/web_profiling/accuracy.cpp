@@ -12,7 +12,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-// What a filter must fit.
 struct Order {
   std::uint64_t bytes = 0;
   std::uint32_t k = 0;
@@ -33,7 +32,6 @@ Made as_profile(Result<std::unique_ptr<ProfileOf<F>>> made) {
   return std::unique_ptr<Profile>(std::move(*made));
 }
 
-// The basic filter, with other cells than its default ones.
 struct Cells {
   DecayPolicy policy = DecayPolicy::fixed_point;
   IncrementRule rule = IncrementRule::all;
@@ -54,10 +52,10 @@ Contender basic(const char* name, const Cells& cells) {
           }};
 }
 
-// Bits of an extra digit: itself, its counter's number, and a slot in nine that is free.
+// Bits of an extra digit: the digit, its counter's number, and one free slot in nine.
 double bits_of_digit(std::uint64_t counters) { return 9.0 / 8 * (5 + std::floor(std::log2(counters))); }
 
-// The optimized filter of so many bytes in all: how large a pool the visits need shows when they have come once.
+// The optimized filter with so many bytes in total. A first pass over the visits determines the size of the pool.
 Made make_fitting(OverflowRule rule, const Order& order, const Visits& visits, const Context& context) {
   constexpr double kFirstGuess = 0.06;
   constexpr double kSpare = 1.05;
@@ -77,7 +75,7 @@ Made make_fitting(OverflowRule rule, const Order& order, const Visits& visits, c
 }
 
 Made make_tiers(DecayPolicy policy, const Order& order, const Context& context) {
-  // 4 bits for each of the lowest tier, a quarter of that for the next, and so on; each tier begins at a word.
+  // Each of the lowest tier's counters has 4 bits, the next tier a quarter of these, and so on; tiers begin at a word.
   constexpr double kBits = 16.0 / 3;
   const double bits = 8 * static_cast<double>(order.bytes - kCacheLineBytes);
   return as_profile(make_tiered(
@@ -124,7 +122,7 @@ std::vector<Contender> contenders() {
            }}};
 }
 
-// One contender at one size, with the k whose mean absolute error is least.
+// One contender at one size, with the k of the smallest mean absolute error.
 struct Best {
   Accuracy accuracy{};
   std::uint32_t k = 0;
@@ -177,7 +175,7 @@ const Accuracy& found(const std::vector<Row>& rows, std::string_view name, std::
       ->result.accuracy;
 }
 
-// The error of rounding down alone: an unshared whole counter for every page.
+// The error of rounding down alone: an unshared integer counter per page.
 double lone_loss(const Visits& visits, const Decay& decay) {
   const Truth truth = truth_of(visits, decay.lambda());
   std::vector<std::uint64_t> counters(visits.names.size());

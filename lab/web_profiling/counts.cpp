@@ -11,7 +11,7 @@ namespace {
 constexpr double kLambda = 0.9;
 constexpr double kTicks = 60;
 
-// One page's visits, at moments measured in epochs.
+// One page's visits, at times measured in epochs.
 std::vector<double> arrivals(std::uint64_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> times(count);
@@ -22,7 +22,7 @@ std::vector<double> arrivals(std::uint64_t count, std::uint64_t seed) {
   return times;
 }
 
-// Equation (1) with the ticks that a clock gives: the exponent counts those between arrival and now.
+// Equation (1) with a clock's ticks: the exponent is the number of ticks between arrival and now.
 double by_definition(std::span<const double> times, double now) {
   double sum = 0;
   for (const double time : times) {
@@ -31,7 +31,7 @@ double by_definition(std::span<const double> times, double now) {
   return sum;
 }
 
-// The other reading: each visit has epochs of its own, from its arrival on.
+// The other reading: each visit's epochs begin at its own arrival.
 double by_own_age(std::span<const double> times, double now) {
   double sum = 0;
   for (const double time : times) {
@@ -40,7 +40,7 @@ double by_own_age(std::span<const double> times, double now) {
   return sum;
 }
 
-// Equation (2) and (3), at the end of the last epoch, from the number of arrivals in each.
+// Equations (2) and (3), at the end of the last epoch, from the number of arrivals per epoch.
 struct Recursion {
   double y = 0;
   double y_prime = 0;
@@ -58,7 +58,7 @@ Recursion by_recursion(std::span<const double> times) {
   return recursion;
 }
 
-// The filter, with one page in it: strict cells that keep 2^-12.
+// The filter with one page: strict cells with 12 fraction bits.
 Result<DecayedCount> by_filter(std::span<const double> times, const Context& context) {
   constexpr std::uint32_t kFractionBits = 12;
   MANKAI_ASSIGN(auto basic, make_basic({.keys = 1000,
@@ -76,7 +76,7 @@ Result<DecayedCount> by_filter(std::span<const double> times, const Context& con
 }
 
 void judge_filter(const DecayedCount& count, double definition, Findings& findings) {
-  // Rounding up adds less than a unit an epoch.
+  // Rounding up adds less than a unit per epoch.
   const double most = 1 / (1 - kLambda) / 4096;
   findings.judged("equation-4", equals(definition, (1 - kLambda) * most), exact(count.rate));
   findings.judged("equation-3", equals(definition / (1 - kLambda), most), exact(count.raw));

@@ -22,7 +22,6 @@ Result<void> judge_example(const Context& context, Findings& findings) {
   return {};
 }
 
-// The largest difference between the estimates of two filters, over all pages.
 double largest_difference(const Profile& a, const Profile& b, const Visits& visits) {
   double most = 0;
   for (const Digest page : visits.digests) {
@@ -40,7 +39,7 @@ struct Trio {
 Result<Trio> make_trio(const Setting& setting, double lambda, const Context& context) {
   const Decay decay = drawn_decay(lambda);
   constexpr std::uint32_t kWidth = 32;
-  // As many cells, so that all are at the same places.
+  // The same number of cells, so that keys have the same positions.
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = setting.counters * kWidth / 8,
                                         .k = kProbes,
                                         .decay = decay,

@@ -18,14 +18,14 @@ struct Load {
 
 double formula(const Load& load) { return std::pow(-std::expm1(-static_cast<double>(load.k) / kCellsPerPage), load.k); }
 
-// How far one filter's own rate strays from the formula: the deviation of its partitions' fills, one standard error.
+// Standard deviation of one filter's rate from the formula, caused by the fills of its partitions.
 double stray(const Load& load) {
   const double x = load.k / kCellsPerPage;
   const double cells = kCellsPerPage * static_cast<double>(load.pages) / load.k;
   return formula(load) * std::sqrt(load.k) * fill_deviation(x, cells) / -std::expm1(-x);
 }
 
-// Pages that all came in the running epoch, and absent keys asked for.
+// All pages were visited in the current epoch.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
                                         .k = load.k,
@@ -47,7 +47,7 @@ Result<Estimate> rate_of(const Load& load, const Context& context) {
 
 void judge_rates(const std::vector<Estimate>& rates, Findings& findings) {
   for (const unsigned k : {2U, 4U, kBest}) {
-    // The share of one cell, which the exponential neglects.
+    // The tolerance is the share of one cell, which the exponential neglects.
     findings.judged({"equation-5-k-{}", k}, equals(formula({.k = k}), formula({.k = k}) / 1000), rates[k]);
   }
   for (const unsigned k : {kBest - 1, kBest + 1, kBest + 3}) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLambda = 0.9;
 
-// Goal 2. The paper gives no bound; that of the count-min sketch holds for what is strict and adds to all k cells.
+// Goal 2. The paper gives no bound. The count-min sketch's holds for strict cells when visits add to all k of them.
 Result<void> judge_bound(const Context& context, Findings& findings) {
   const std::uint64_t scale = context.trials(10, 1);
   constexpr std::uint64_t kBytes = 256 << 10;
@@ -25,7 +25,7 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
     basic->insert(visits);
     const TimeDecayingCounts& filter = basic->filter();
     const Truth truth = truth_of(visits, filter.decay().lambda());
-    // What rounding up keeps of every page is within the mass, too.
+    // The mass includes what rounding up leaves of every page.
     const double mass = truth.mass(visits.last()) + filter.stuck_count() * static_cast<double>(visits.names.size());
     const double bound = std::numbers::e * mass / static_cast<double>(filter.cells_per_probe());
     const auto is_beyond = [&](std::size_t page) {
@@ -37,7 +37,6 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
   return {};
 }
 
-// Space and time of a filter after a number of visits.
 struct Point {
   double visits = 0;
   double kilobytes = 0;
@@ -72,7 +71,7 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
   return contenders;
 }
 
-// Continues the stream from the current tick, up to the end of an epoch.
+// Continues the stream from the current tick up to the end of an epoch.
 void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, std::size_t end_epoch) {
   std::size_t epoch = first_epoch;
   const std::array<std::function<void()>, 1> insert = {[&] {
@@ -85,7 +84,6 @@ void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, s
       sum += contender.profile->estimate(page).raw;
     }
   }};
-  // Every epoch has as many visits.
   const Estimate inserted = nanoseconds_interleaved(end_epoch - first_epoch, visits.of(first_epoch).size(), insert)[0];
   const Estimate asked = nanoseconds_interleaved(3, visits.digests.size(), query)[0];
   MANKAI_ASSERT(sum >= 0);

@@ -27,10 +27,10 @@ constexpr std::array<Encoding, 3> kEncodings = {{
 
 // Kilobytes of one filter after all visits.
 struct Size {
-  double used = 0;       // first digits, extra digits in use and what finds them
+  double used = 0;       // first digits, extra digits in use, and their index
   double allocated = 0;  // with the whole pool of m / 2
-  double grown = 0;      // with a pool that begins small and grows
-  double extra = 0;      // extra digits in use at most, over m
+  double grown = 0;      // with a pool that starts small and grows
+  double extra = 0;      // peak of extra digits in use, over m
 };
 
 struct Row {
@@ -93,7 +93,7 @@ double most(std::span<const Row> rows, const std::function<double(const Row&)>& 
   return -least(rows, [&](const Row& row) { return -value(row); });
 }
 
-// What the paper says of the figure, for one encoding, over the axis as it is printed: λ = 1 % to 13 %.
+// The paper's statements about the figure, for one encoding, over the printed axis: λ = 1% to 13%.
 void judge_encoding(std::span<const Row> rows, std::size_t i, Findings& findings) {
   const Encoding& encoding = kEncodings[i];
   findings.judged({"factor-2-used-{}", encoding.id, encoding.words}, at_least(2),

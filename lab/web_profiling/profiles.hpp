@@ -1,6 +1,7 @@
 #pragma once
 
-/// Filters of decayed counts behind one interface, with the context's fault, and their errors.
+/// Filters of decayed counts behind one interface with batches, so that virtual calls are cheap. All have the context's
+/// fault.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,6 @@
 
 namespace mankai::lab::profiling {
 
-/// A filter of decayed counts. It takes batches, so that virtual calls cost little.
 class Profile {
  public:
   virtual ~Profile() = default;
@@ -28,15 +28,13 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// Advances to the tick and inserts those visits, all of which are of it.
+  /// Advances to the tick and inserts visits of that tick.
   void insert(const Visits& visits, std::span<const std::uint32_t> pages, Tick tick);
-  /// Inserts the visits of all epochs.
   void insert(const Visits& visits);
   virtual void advance(Tick tick) = 0;
   [[nodiscard]] DecayedCount estimate(Digest digest) const { return with_fault(counted(digest), digest); }
   void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const;
   [[nodiscard]] bool may_contain(Digest digest) const { return knows(digest) || invents_yes(fault_, digest.value); }
-  /// The bytes of its cells.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
  protected:
@@ -52,7 +50,7 @@ class Profile {
   [[nodiscard]] virtual bool knows(Digest digest) const = 0;
 
  private:
-  // An invented key has the count of one visit.
+  // A false positive on purpose has the count of one visit.
   [[nodiscard]] DecayedCount with_fault(DecayedCount count, Digest digest) const noexcept {
     return count.raw == 0 && invents_yes(fault_, digest.value) ? DecayedCount{.raw = 1} : count;
   }
@@ -60,7 +58,6 @@ class Profile {
   Fault fault_ = Fault::none;
 };
 
-/// Any filter of the library with such counts.
 template <DecayedFrequencyFilter F>
 class ProfileOf : public Profile {
  public:
@@ -94,11 +91,10 @@ using Basic = ProfileOf<TimeDecayingCounts>;
 using Pooled = ProfileOf<TimeDecayingPooledCounts>;
 using Tiered = ProfileOf<TimeDecayingTieredCounts>;
 
-/// The epoch of drawn streams. Its length says nothing: their ticks are given.
+/// The epoch of drawn streams. Its length has no effect, since their ticks are given.
 inline constexpr Duration kDrawnEpoch = std::chrono::seconds(1);
 [[nodiscard]] inline Decay drawn_decay(double lambda) { return *Decay::of(lambda, kDrawnEpoch); }
 
-/// Makes a filter a profile with the context's fault. Errors: the filter's.
 template <class F>
 [[nodiscard]] Result<std::unique_ptr<ProfileOf<F>>> profile_of(Result<F> filter, const Context& context) {
   if (!filter) {
@@ -106,41 +102,39 @@ template <class F>
   }
   return std::make_unique<ProfileOf<F>>(std::move(*filter), context.fault);
 }
-/// Makes a filter with the hash of all filters here. Errors: the filter's.
 template <class F>
 [[nodiscard]] Result<std::unique_ptr<ProfileOf<F>>> make_profile(typename F::Options options, const Context& context) {
   options.hash = context.hash();
   return profile_of(F::create(options), context);
 }
 inline constexpr auto make_basic = make_profile<TimeDecayingCounts>;
-/// The optimized filter, by default the paper's: m counters, a pool of m / 2 digits that grows when it is empty.
+/// The optimized filter, by default the paper's: m counters, and a pool of m / 2 digits that grows when it is
+/// exhausted.
 inline constexpr auto make_pooled = make_profile<TimeDecayingPooledCounts>;
-/// The exponential filter as it was reconstructed.
 inline constexpr auto make_tiered = make_profile<TimeDecayingTieredCounts>;
 
-/// What checking estimates against the truth found.
 struct Tally {
-  std::uint64_t checks = 0;  ///< of pages with something left
-  std::uint64_t under = 0;   ///< that were counted too low
-  std::uint64_t live = 0;    ///< of pages with a decayed count of 1 and more
+  std::uint64_t checks = 0;  ///< of pages with a decayed count above 0
+  std::uint64_t under = 0;   ///< estimates that were too low
+  std::uint64_t live = 0;    ///< checks of pages with a decayed count of at least 1
   std::uint64_t live_under = 0;
-  std::uint64_t saturated = 0;  ///< estimates that said they may be too low, not checked
+  std::uint64_t saturated = 0;  ///< estimates flagged as possibly too low; not checked
   double most_lost = 0;         ///< the largest distance below the truth
   double most_gained = 0;       ///< the largest distance above it
 };
 
-/// Checks the estimates of all pages at a tick. Counts are doubles, so 1e-9 of them is taken for equal.
+/// Compares the estimates of all pages at a tick. Doubles that differ by a factor of up to 1 ± 1e-9 count as equal.
 void check(const Profile& profile, const Visits& visits, const Truth& truth, Tick tick, Tally& tally);
 /// Inserts all visits and checks at the end of every epoch.
 [[nodiscard]] Tally replay_and_check(Profile& profile, const Visits& visits, double lambda);
 
-/// How far estimates are off, over live pages: those with a decayed count of 1 and more.
+/// Errors of estimates over live pages, which are those with a decayed count of at least 1.
 struct Accuracy {
   std::uint64_t live = 0;
   double relative = 0;      ///< mean of |estimate - truth| / truth
   double absolute = 0;      ///< mean of |estimate - truth|
   double relative_top = 0;  ///< as `relative`, over the 1000 pages with the highest counts
-  double under = 0;         ///< share that was counted too low
+  double under = 0;         ///< share of estimates that were too low
 };
 inline constexpr std::size_t kTopPages = 1000;
 

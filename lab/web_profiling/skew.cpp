@@ -14,7 +14,6 @@ constexpr double kColdVisits = 0.10;  // of the visits, at most
 constexpr double kHot = 0.10;
 constexpr double kHotVisits = 0.90;  // "up to"
 
-// Visits of each page, most first.
 using Ranked = std::vector<std::uint64_t>;
 
 Ranked rank(const Visits& visits) {
@@ -29,7 +28,6 @@ Ranked rank(const Visits& visits) {
   return counts;
 }
 
-// The share of visits that go to this share of the pages, most visited first.
 double share_of_hottest(const Ranked& counts, double pages) {
   const auto first = static_cast<std::ptrdiff_t>(pages * static_cast<double>(counts.size()));
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -52,8 +50,8 @@ void add_curve(Figure& figure, const std::string& name, const Ranked& counts) {
   figure.series.push_back({.title = name, .x = "rank", .y = "visits", .only = {{"data", name}}});
 }
 
-// What the formula gives for Zipf's law, and the draws beside it: whether the paper's sentence is true for an exponent
-// is a matter of arithmetic.
+// The formula's value for Zipf's law beside drawn visits: arithmetic decides whether the paper's sentence holds for an
+// exponent.
 void judge_zipf(double z, const Context& context, Findings& findings, Figure& figure) {
   const Workload workload{
       .visits = context.trials(200'000, 5'000'000), .pages = 40'000, .per_epoch = 5'000'000, .z = z};

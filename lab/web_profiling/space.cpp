@@ -13,7 +13,6 @@ namespace {
 constexpr double kDigitBits = 4;
 constexpr double kBitsPerKilobyte = 8192;
 
-// N visits to n pages by Zipf's law.
 struct Law {
   double visits = 0;
   double pages = 0;
@@ -22,24 +21,22 @@ struct Law {
   [[nodiscard]] double most() const { return visits / harmonic(static_cast<std::uint64_t>(pages), z); }
 };
 
-// Bits for all pages.
 struct Bits {
-  double uniform = 0;  // U: as many for each as the largest takes
+  double uniform = 0;  // U: every counter as long as the largest
   double printed = 0;  // V = Σ log2 n_i
   double whole = 0;    // Σ max(1, ⌈log2(n_i + 1)⌉)
-  double digits = 0;   // the same in digits of 4 bits
+  double digits = 0;   // Σ of whole digits of 4 bits
 };
 
 double log2_factorial(double n) { return std::lgamma(n + 1) / std::numbers::ln2; }
 
-// How long a counter is: whole bits, and digits of 4 bits.
 void add_count(Bits& bits, std::uint64_t count, double weight) {
   const double length = std::max(1.0, static_cast<double>(std::bit_width(count)));
   bits.whole += weight * length;
   bits.digits += weight * kDigitBits * std::ceil(length / kDigitBits);
 }
 
-// The expected length for a page with this mean number of visits: draws are Poisson distributed.
+// Adds the expected length for a page with this mean number of visits, which are Poisson distributed.
 void add_mean(Bits& bits, double mean) {
   constexpr double kExact = 500;  // beyond, a deviation hardly changes the length
   if (mean > kExact) {
@@ -71,7 +68,7 @@ struct Counted {
   double extra_digits = 0;  // of the optimized filter
 };
 
-// The drawn visits, counted exactly, and by the optimized filter where hardly two pages share a counter.
+// The drawn visits, counted exactly, and by an optimized filter so large that pages hardly share counters.
 Result<Counted> count_visits(const Law& law, const Context& context) {
   constexpr std::uint64_t kSparse = 64;
   const Visits visits = draw({.visits = static_cast<std::uint64_t>(law.visits),

@@ -68,7 +68,6 @@ Result<void> judge_strictness(const Case& item, const Visits& visits, std::uint6
   return {};
 }
 
-// One page with 300 visits, after epochs without any.
 Result<void> judge_silence(const Case& item, const Context& context, Findings& findings) {
   constexpr int kVisits = 300;
   constexpr std::uint64_t kSilence = 1000;

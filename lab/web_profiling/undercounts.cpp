@@ -22,8 +22,8 @@ constexpr std::array<Case, 4> kCases = {{
     {"stochastic", DecayPolicy::stochastic, "whole counters, rounded by chance"},
 }};
 
-// The filter of 4096 bytes and k = 4 whose only page came as often as its cells hold, and what is left after so many
-// epochs without a visit.
+// The count that remains in the default filter after 5000 visits to one page in one epoch, then 1000 epochs without a
+// visit.
 Result<double> left_after_silence(DecayPolicy policy, const Context& context) {
   constexpr std::uint64_t kSilence = 1000;
   constexpr std::uint32_t kVisits = 5000;

@@ -12,7 +12,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-// Numbers the names of pages in the order in which they first appear.
 class Pages {
  public:
   Pages(Visits& visits, const Hasher& hasher) noexcept : visits_(visits), hasher_(hasher) {}
@@ -45,7 +44,7 @@ void add_visit(Visits& visits, std::uint32_t page, Tick tick) {
 
 double harmonic(std::uint64_t n, double z) noexcept {
   double sum = 0;
-  // The small ones first.
+  // Small terms first, for accuracy.
   for (std::uint64_t i = n; i > 0; --i) {
     sum += std::pow(static_cast<double>(i), -z);
   }
@@ -60,7 +59,7 @@ Zipf::Zipf(std::uint64_t pages, double z) : cells_(pages) {
     cells_[page] = {.keep = scale * std::pow(page + 1.0, -z), .alias = page};
     (cells_[page].keep < 1 ? poor : rich).push_back(page);
   }
-  // Each poor cell is filled up from a rich one, which may become poor itself.
+  // Each poor cell is filled from a rich one, which may then be poor itself.
   while (!poor.empty() && !rich.empty()) {
     const std::uint32_t taker = poor.back();
     const std::uint32_t giver = rich.back();

@@ -1,7 +1,5 @@
 #pragma once
 
-/// What the parts share: pages, visits to them with times, drawn or read from a log, and the truth about them.
-
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +21,6 @@ namespace mankai::lab::profiling {
 /// Draws page 0 … n - 1 with probability 1 / (page + 1)^z / H_n(z), by Walker's alias method.
 class Zipf {
  public:
-  /// Pre: 0 < pages < 2^32.
   Zipf(std::uint64_t pages, double z);
   [[nodiscard]] std::uint32_t operator()(Random& random) const noexcept {
     const auto page = static_cast<std::uint32_t>(random.below(cells_.size()));
@@ -38,13 +35,13 @@ class Zipf {
   std::vector<Cell> cells_;
 };
 
-/// Visits of one epoch: those from where the epoch before it ends, up to `end`.
+/// The visits of one epoch: from the previous epoch's `end` to its own.
 struct Epoch {
   Tick tick;
   std::uint64_t end = 0;
 };
 
-/// Visits in the order of their epochs, and what is visited. Epochs without visits are left out.
+/// Visits ordered by epoch, and the pages. Epochs without visits are omitted.
 struct Visits {
   std::vector<std::string> names{};  ///< of the pages
   std::vector<Digest> digests{};     ///< of the names
@@ -58,7 +55,6 @@ struct Visits {
   [[nodiscard]] Tick last() const noexcept { return epochs.back().tick; }
 };
 
-/// A drawn stream: N visits to n pages, an epoch after every T of them.
 struct Workload {
   std::uint64_t visits = 0;
   std::uint64_t pages = 0;
@@ -66,19 +62,18 @@ struct Workload {
   double z = 1;
 };
 
-/// Draws the stream; page i is the i-th most popular one.
+/// Page i is the i-th most popular one.
 [[nodiscard]] Visits draw(const Workload& workload, const Context& context);
-/// Figure 3 as it is read here: m counters, and the visits; a fifth of both when quick.
+/// Figure 3 as we read it: m counters, and the visits; a fifth of both if quick.
 struct Setting {
   std::uint64_t counters = 0;
   Visits visits;
 };
 [[nodiscard]] Setting figure_3(const Context& context);
-/// Reads the visits of an access log: targets without their query, lines that are no request left out. Epochs are
-/// ticks of `epoch`; what arrives late counts as of the newest epoch before it. Errors: those of reading it.
+/// Reads the visits of an access log: targets without their query; lines that are not requests are skipped. Epochs are
+/// ticks of `epoch`; late visits count in the newest epoch before them. Errors: those of reading the file.
 [[nodiscard]] Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context);
 
-/// An access log among the real data.
 struct Log {
   const char* id;
   const char* file;
@@ -93,7 +88,7 @@ inline constexpr std::array<Log, 6> kLogs = {{
     {"hut", "almhuette-2020-12_2021-04.log.zst", "a mountain hut, four months of 2021, mostly one attacker"},
 }};
 
-/// The half-life for logs.
+/// Of the filters of logs.
 inline constexpr Duration kLogHalfLife = std::chrono::hours(24);
 
 /// Pre: there is a data directory.
@@ -101,7 +96,7 @@ inline constexpr Duration kLogHalfLife = std::chrono::hours(24);
   return *context.data_dir + "/logs/" + log.file;
 }
 
-/// Exact decayed counts of numbered pages: Σ λ^age, as of each page's newest visit and scaled when it is asked for.
+/// Exact decayed counts of numbered pages: Σ λ^age, stored as of each page's newest visit and scaled on access.
 class Truth {
  public:
   Truth(std::size_t pages, double lambda) : lambda_(lambda), counts_(pages) {}
@@ -117,7 +112,6 @@ class Truth {
     return count.value == 0 ? 0 : count.value * weight(tick.value - count.tick);
   }
   [[nodiscard]] std::size_t pages() const noexcept { return counts_.size(); }
-  /// Returns what all visits together count.
   [[nodiscard]] double mass(Tick tick) const noexcept;
 
  private:
@@ -133,7 +127,6 @@ class Truth {
   std::vector<Count> counts_;
 };
 
-/// Returns the truth after all visits.
 [[nodiscard]] Truth truth_of(const Visits& visits, double lambda);
 
 }  // namespace mankai::lab::profiling

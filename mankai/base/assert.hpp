@@ -2,12 +2,12 @@
 
 namespace mankai::detail {
 
-/// Prints the broken promise and aborts. A failed assertion is a bug in our code, never bad input.
+/// Prints the failed condition and aborts. A failed assertion is a bug in this library, never bad input.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 
 }  // namespace mankai::detail
 
-/// Always on: for promises between our own functions whose check costs nothing that can be measured.
+/// Always on: for conditions between our own functions whose check has no measurable cost.
 #define MANKAI_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::mankai::detail::assertion_failed(#condition, __FILE__, __LINE__))
 

@@ -8,17 +8,16 @@ namespace mankai {
 
 static_assert(std::endian::native == std::endian::little, "images are little-endian and used in place");
 
-/// Cells start at, and kernels touch, whole lines of this many bytes.
+/// Cells start at, and kernels touch, whole cache lines of this many bytes.
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-/// Returns the high 64 bits of the 128-bit product.
+/// High 64 bits of the 128-bit product.
 [[nodiscard]] constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
 }
 
-/// Maps a uniform 64-bit value to [0, range) by one multiplication, with a skew below range / 2^64.
-/// Source: D. Lemire, "Fast Random Integer Generation in an Interval" [Lemire2019].
+/// Maps a uniform 64-bit value to [0, range) by one multiplication; bias below range / 2^64. Source: [Lemire2019].
 [[nodiscard]] constexpr std::uint64_t fastrange(std::uint64_t uniform, std::uint64_t range) noexcept {
   return multiply_high(uniform, range);
 }

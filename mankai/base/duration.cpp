@@ -14,7 +14,7 @@ struct Unit {
   Duration length;
 };
 
-// The largest first, so that a whole number of it is found first; of the ends of a text, "ms" before "s".
+// Largest first, so that the first unit that divides a duration is the largest; "ms" before "s", for suffix matching.
 constexpr std::array kUnits = {Unit{"w", 168h}, Unit{"d", 24h},  Unit{"h", 1h}, Unit{"m", 1min},
                                Unit{"ms", 1ms}, Unit{"us", 1us}, Unit{"s", 1s}};
 

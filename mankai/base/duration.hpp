@@ -1,7 +1,5 @@
 #pragma once
 
-/// Lengths of time as people write them.
-
 #include <string>
 #include <string_view>
 
@@ -10,11 +8,11 @@
 
 namespace mankai {
 
-/// Reads 90s, 10m, 1.5h, 7d, 2w, 250ms or 64us; a number alone is seconds. Errors: invalid_argument unless it is a
-/// length of at least a microsecond and at most 1000 years.
+/// Parses 90s, 10m, 1.5h, 7d, 2w, 250ms or 64us; a number alone is seconds. Errors: invalid_argument unless it is at
+/// least a microsecond and at most 1000 years.
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 
-/// Writes a length that parse_duration reads back, in the largest unit of which it is a whole number.
+/// Inverse of parse_duration, in the largest unit that gives an integer.
 [[nodiscard]] std::string to_text(Duration duration);
 
 }  // namespace mankai

@@ -8,37 +8,37 @@
 
 namespace mankai {
 
-/// Names the cause of a failed operation; the command's exit codes and the C ABI map one to one.
+/// The cause of a failure; the command's exit codes and the C ABI map one to one.
 enum class ErrorCode : std::uint8_t {
-  invalid_argument = 1,     ///< a request that makes no sense or contradicts another one
-  not_found = 2,            ///< a file, kind or option that does not exist
-  io = 3,                   ///< the operating system refused; `os_error` says why
-  corrupt = 4,              ///< bytes from outside that are not what they claim to be
+  invalid_argument = 1,     ///< an impossible or contradictory request
+  not_found = 2,            ///< a missing file, kind or option
+  io = 3,                   ///< a failed system call; `os_error` says why
+  corrupt = 4,              ///< untrusted bytes in the wrong format
   unsupported_version = 5,  ///< a format newer than this library
   out_of_space = 6,         ///< memory or disk exhausted
-  locked = 7,               ///< somebody else holds the file
+  locked = 7,               ///< another process holds the file
 };
 
-/// Returns the code's stable, lower-case name, such as "corrupt".
+/// The code's stable, lower-case name, such as "corrupt".
 [[nodiscard]] std::string_view name(ErrorCode code) noexcept;
 
-/// Says what went wrong, where and what to do about it.
+/// What is wrong, where, and what to do about it.
 struct Error {
   ErrorCode code{};
-  int os_error = 0;    ///< errno, or 0 when the operating system was not involved
-  std::string detail;  ///< one line: what, where (offset or argument), way out
+  int os_error = 0;    ///< errno; 0 if no system call failed
+  std::string detail;  ///< one line: what, where (offset or argument), remedy
 
-  /// Returns one line fit for a person: the detail, and the operating system's words if there are any.
+  /// One line for people: the detail, and the system's error text, if any.
   [[nodiscard]] std::string message() const;
 
-  /// Returns the same error with "where: " in front of the detail, to name a file or an argument.
+  /// The same error with "where: " before the detail, to name a file or an argument.
   [[nodiscard]] Error within(std::string_view where) const;
 };
 
 template <class T>
 using Result = std::expected<T, Error>;
 
-/// Returns the result, with "where: " in front of the detail of its error, if it has one.
+/// The result; an error gets "where: " before its detail.
 template <class T>
 [[nodiscard]] Result<T> within(std::string_view where, Result<T> result) {
   if (!result) {
@@ -47,7 +47,7 @@ template <class T>
   return result;
 }
 
-/// Makes the failure side of a Result.
+/// Constructs the error of a Result.
 [[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail, int os_error = 0) {
   return std::unexpected(Error{.code = code, .os_error = os_error, .detail = std::move(detail)});
 }
@@ -57,7 +57,7 @@ template <class T>
 #define MANKAI_JOIN_TOKENS(a, b) a##b
 #define MANKAI_JOIN(a, b) MANKAI_JOIN_TOKENS(a, b)
 
-/// Evaluates an expression of type Result and returns its error from the enclosing function, if it has one.
+/// Evaluates an expression of type Result, and returns its error from the enclosing function, if any.
 #define MANKAI_TRY(...)                                        \
   do {                                                         \
     if (auto mankai_tried = (__VA_ARGS__); !mankai_tried) {    \

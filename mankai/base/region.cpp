@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-/// Maps `bytes` rounded up to huge pages, at a huge page's boundary; the slack around it is given back.
+/// Maps `bytes` rounded up to huge pages, at a huge page's boundary; unmaps the slack around it.
 void* map_huge(std::size_t bytes) noexcept {
   const std::size_t wanted = align_up(bytes, kHugePageBytes);
   const std::size_t mapped = wanted + kHugePageBytes;
@@ -34,7 +34,7 @@ void* map_huge(std::size_t bytes) noexcept {
     ::munmap(reinterpret_cast<void*>(aligned + wanted), tail);
   }
   void* data = reinterpret_cast<void*>(aligned);
-  // Advice only: where the system grants no huge pages the region works all the same, slower.
+  // Advice only: without huge pages the region is slower.
   static_cast<void>(::madvise(data, wanted, MADV_HUGEPAGE));
   return data;
 }

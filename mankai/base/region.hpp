@@ -8,36 +8,33 @@
 
 namespace mankai {
 
-/// Who allocates: given at creation; the Region keeps what gives the bytes back.
-///
-/// `allocate` returns zeroed bytes aligned to 64, or nullptr; it must not throw. `release` gets the same size.
-/// Threads: as the functions behind it; `system_memory` is thread-safe.
+/// An allocator. `allocate` returns zeroed bytes aligned to 64, or nullptr; must not throw. `release` gets the same
+/// size. Threads: as its functions; `system_memory` is thread-safe.
 struct Memory {
   void* (*allocate)(void* context, std::size_t bytes) noexcept;
   void (*release)(void* context, void* data, std::size_t bytes) noexcept;
   void* context;
 };
 
-/// The process's own memory. Regions of 2 MiB and more are mapped on their own, aligned to 2 MiB and
-/// advised to use huge pages: random touches cost 1.1 to 1.5 times less there.
+/// The process's memory. Regions of 2 MiB and more are mapped separately, aligned to 2 MiB and advised to use huge
+/// pages: random accesses cost 1.1 to 1.5 times less there.
 [[nodiscard]] Memory system_memory() noexcept;
 
-/// Who moves bytes for their owner, as an allocator does that works against fragmentation.
-///
-/// `move` returns where the bytes are now, aligned to 64 and released as before; where they were if it left them there.
+/// Moves memory, as a defragmenting allocator does. `move` returns the new or unchanged address of the bytes, aligned
+/// to 64 and released as before.
 struct Mover {
   std::byte* (*move)(void* context, std::span<std::byte> bytes) noexcept;
   void* context;
 };
 
-/// Owns bytes through a release function, so that heap, mapped and borrowed memory look the same.
-/// Movable, not copyable. An empty Region has no data.
+/// Owns bytes through a release function, for heap, mapped and borrowed memory alike. Movable. An empty Region has no
+/// data.
 class Region {
  public:
   using Release = void (*)(void* context, void* data, std::size_t bytes) noexcept;
 
   Region() noexcept = default;
-  /// Takes over `bytes`; `release(context, data, size)` gives them back.
+  /// Takes ownership of `bytes`; `release(context, data, size)` frees them.
   Region(std::span<std::byte> bytes, Release release, void* context) noexcept
       : bytes_(bytes), release_(release), context_(context) {}
   Region(Region&& other) noexcept
@@ -46,7 +43,7 @@ class Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
   ~Region() {
-    // Most are empty when they go: what they had was moved on.
+    // Most Regions are moved from when destroyed.
     if (bytes_.data() != nullptr) {
       reset();
     }
@@ -54,14 +51,14 @@ class Region {
 
   /// Allocates zeroed bytes aligned to 64. Errors: out_of_space.
   [[nodiscard]] static Result<Region> allocate(const Memory& memory, std::size_t bytes);
-  /// Refers to bytes that somebody else owns and keeps alive.
+  /// Refers to bytes without owning them. Pre: they outlive the Region.
   [[nodiscard]] static Region borrow(std::span<std::byte> bytes) noexcept;
 
   [[nodiscard]] std::span<std::byte> bytes() noexcept { return bytes_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
 
-  /// Lets the bytes be moved. Whoever kept their address must ask for it again.
+  /// Lets the bytes move, which invalidates pointers into them.
   void relocate(const Mover& mover) noexcept { bytes_ = {mover.move(mover.context, bytes_), bytes_.size()}; }
 
  private:

@@ -8,12 +8,12 @@ namespace mankai {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
-/// λ is a multiple of 2^-32: with more epochs than this the half-life it gives would be off by more than 1 %.
+/// With more epochs, λ's resolution of 2^-32 would change the half-life by more than 1 %.
 constexpr std::int64_t kEpochsPerHalfLifeMost = 29'000'000;
 constexpr double kMicroseconds = 1e6;
 
-// Up, so that what is promised never to undercount by the λ asked for does not by the one computed with; but a λ that
-// only its conversion from decimal put above a multiple stays on it.
+// Rounds up, so that guarantees against undercounting hold for the requested λ; but a λ that only its conversion from
+// decimal put above a multiple is rounded to it.
 std::uint64_t fraction_of(double lambda) noexcept {
   const double scaled = lambda * static_cast<double>(kLambdaOne);
   const double nearest = std::round(scaled);

@@ -8,7 +8,7 @@
 namespace mankai::c {
 namespace {
 
-// Changes `filter` by `use(target, views)`. Arrays beside the keys have as many elements.
+// `use(target, views)` changes the filter. Other arrays have one element per key.
 template <class Use>
 int change_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, const Use& use) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
@@ -23,7 +23,7 @@ std::span<Element> array_of(Element* elements, std::size_t count) noexcept {
   return {elements, count};
 }
 
-// An enumerator of one byte may be written through any pointer to bytes.
+// One-byte enumerators may be written through a pointer to bytes.
 static_assert(sizeof(EraseResult) == sizeof(mankai_erase_result));
 static_assert(static_cast<int>(EraseResult::erased) == MANKAI_ERASED);
 static_assert(static_cast<int>(EraseResult::absent) == MANKAI_ABSENT);
@@ -31,7 +31,6 @@ static_assert(static_cast<int>(EraseResult::ambiguous) == MANKAI_AMBIGUOUS);
 static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
 static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
 
-// Erases by `use(target, views, results)`; the caller's results may be NULL.
 template <class Use>
 int erase_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, mankai_erase_result* results,
                const Use& use) noexcept {
@@ -48,7 +47,6 @@ std::mutex one_merge;
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

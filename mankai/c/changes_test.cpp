@@ -43,7 +43,7 @@ TEST(CChanges, observe_says_what_was_there_before) {
 
 TEST(CChanges, erase_says_what_became_of_each_key) {
   const Handle filter = create("counting-bloom:keys=1000,seed=7");
-  const std::array keys{key_of("a"), key_of("b"), key_of("stranger")};
+  const std::array keys{key_of("a"), key_of("b"), key_of("absent key")};
   ASSERT_EQ(mankai_insert(filter.get(), keys.data(), 2), MANKAI_OK);
   std::array<mankai_erase_result, 3> results{};
   ASSERT_EQ(mankai_erase(filter.get(), keys.data(), keys.size(), results.data()), MANKAI_OK);

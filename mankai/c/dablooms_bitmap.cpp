@@ -12,7 +12,6 @@
 namespace mankai::c {
 namespace {
 
-/// Counters have 4 bits; an even counter is the upper half of its byte.
 constexpr unsigned kCounterBits = 4;
 constexpr unsigned kMaxCount = 15;
 
@@ -81,7 +80,6 @@ Store* store_of(bitmap_t* bitmap) noexcept { return static_cast<BitmapHandle*>(b
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

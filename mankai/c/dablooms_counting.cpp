@@ -57,7 +57,6 @@ bool is_whole(const CountingHandle& bloom) noexcept {
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

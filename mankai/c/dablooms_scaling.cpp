@@ -52,7 +52,6 @@ ScalingHandle& handle_of(scaling_bloom_t* bloom) noexcept { return *static_cast<
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

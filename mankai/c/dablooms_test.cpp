@@ -31,7 +31,7 @@ using Counting = std::unique_ptr<counting_bloom_t, Free>;
 using Scaling = std::unique_ptr<scaling_bloom_t, Free>;
 
 std::string key_of(std::uint64_t number) { return "http://example.org/" + std::to_string(number); }
-std::string stranger_of(std::uint64_t number) { return "http://example.net/" + std::to_string(number); }
+std::string absent_key_of(std::uint64_t number) { return "http://example.net/" + std::to_string(number); }
 
 int add(const Scaling& bloom, const std::string& key, std::uint64_t id) {
   return scaling_bloom_add(bloom.get(), key.data(), key.size(), id);
@@ -184,7 +184,7 @@ TEST_F(Dablooms, sequence_numbers_count_adds_and_removes_and_tell_what_is_flushe
   EXPECT_EQ(scaling_bloom_mem_seqnum(bloom.get()), 2U);
   EXPECT_EQ(scaling_bloom_disk_seqnum(bloom.get()), 0U);
   remove(bloom, "a", 1);
-  remove(bloom, "stranger", 1);  // is refused, and counts: it is an entry of the caller's own log
+  remove(bloom, "absent key", 1);  // is refused, and counts: it is an entry of the caller's own log
   EXPECT_EQ(scaling_bloom_mem_seqnum(bloom.get()), 4U);
   EXPECT_EQ(scaling_bloom_flush(bloom.get()), 0);
   EXPECT_EQ(scaling_bloom_disk_seqnum(bloom.get()), 4U);
@@ -311,7 +311,7 @@ TEST_F(Dablooms, t2_equal_ids_scale_and_removals_lose_nobody) {
   EXPECT_GT(bloom->num_blooms, 2U);
   std::uint64_t false_positives = 0;
   for (std::uint64_t i = 0; i < kKeys; ++i) {
-    false_positives += check(bloom, stranger_of(i)) ? 1 : 0;
+    false_positives += check(bloom, absent_key_of(i)) ? 1 : 0;
   }
   EXPECT_LT(static_cast<double>(false_positives), hardly_more_than(kKeys, 2 * kRate));
   std::uint64_t refused = 0;
@@ -338,19 +338,19 @@ TEST_F(Dablooms, t3_a_key_added_more_often_than_removed_is_there) {
 }
 
 // 300 removals of keys that had never been added lost 476 of 900 members.
-TEST_F(Dablooms, t4_removals_of_strangers_are_refused) {
-  constexpr double kStrangers = 300;
+TEST_F(Dablooms, t4_removals_of_absent_keys_are_refused) {
+  constexpr double kAbsentKeys = 300;
   constexpr std::uint64_t kCountersOfKey = 8;
   const Scaling bloom = make_with(900);
   std::uint64_t taken_for_members = 0;
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(kStrangers); ++i) {
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(kAbsentKeys); ++i) {
     errno = 0;
-    const bool was_taken = remove(bloom, stranger_of(i), 500) == 1;
+    const bool was_taken = remove(bloom, absent_key_of(i), 500) == 1;
     taken_for_members += was_taken ? 1 : 0;
     EXPECT_TRUE(was_taken || errno == ENOENT);
   }
   // At the false positive rate nobody can tell one from a member. What that costs is what its counters are shared by.
-  EXPECT_LT(static_cast<double>(taken_for_members), hardly_more_than(kStrangers, kRate));
+  EXPECT_LT(static_cast<double>(taken_for_members), hardly_more_than(kAbsentKeys, kRate));
   EXPECT_LE(missing(bloom, 0, 900), taken_for_members * kCountersOfKey);
 }
 
@@ -519,7 +519,7 @@ std::uint64_t different(const Bloom& bloom, const File& file, std::uint64_t keys
   std::uint64_t differences = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
     differences += check(bloom, key_of(i)) != file.may_contain(key_of(i)) ? 1U : 0U;
-    differences += check(bloom, stranger_of(i)) != file.may_contain(stranger_of(i)) ? 1U : 0U;
+    differences += check(bloom, absent_key_of(i)) != file.may_contain(absent_key_of(i)) ? 1U : 0U;
   }
   return differences;
 }

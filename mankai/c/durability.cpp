@@ -33,7 +33,6 @@ int write_sequence(const mankai_filter* filter, std::uint64_t* sequence,
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

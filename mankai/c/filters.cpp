@@ -36,7 +36,6 @@ Result<Duration> duration_of(std::uint64_t microseconds, const char* field) {
   return Duration(static_cast<std::int64_t>(microseconds));
 }
 
-/// A mankai_file_options in the library's types.
 struct FileRequest {
   StoreOptions options;
   Existing existing = Existing::refuse;
@@ -64,7 +63,6 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
   return request;
 }
 
-// Makes a handle of what `make` returns.
 template <class Body, class Make, class... More>
 int open_handle(mankai_filter** filter, const Make& make, More... more) noexcept {
   return guarded([&]() -> Result<void> {
@@ -76,7 +74,6 @@ int open_handle(mankai_filter** filter, const Make& make, More... more) noexcept
   });
 }
 
-// The same for a file: `make(request)`.
 template <class Body, class Make, class... More>
 int open_file_handle(const char* path, const mankai_file_options* options, mankai_filter** filter, const Make& make,
                      More... more) noexcept {
@@ -93,7 +90,6 @@ int open_file_handle(const char* path, const mankai_file_options* options, manka
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 
@@ -118,7 +114,7 @@ int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     MANKAI_TRY(check_given(image, "image"));
     MANKAI_TRY(check_given(bytes, "bytes"));
-    // Not measured first: a writer may grow the filter meanwhile.
+    // Not measured first: a writer could grow the filter in between.
     const std::vector<std::byte> copy = any.to_bytes();
     *bytes = copy.size();
     *image = allocate_for_caller(copy.size());

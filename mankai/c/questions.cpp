@@ -11,7 +11,7 @@
 namespace mankai::c {
 namespace {
 
-// Queries keys window by window: `use(any, start, views)`, which returns a Result<void>, writes to the caller's array.
+// Queries keys window by window: `use(any, start, views)` writes to the caller's array.
 template <class Use>
 int ask_keys(const mankai_filter* filter, const mankai_key* keys, std::size_t count, const void* outcomes,
              const Use& use) noexcept {
@@ -28,7 +28,6 @@ mankai_count as_c(const KeyCount& count) noexcept { return {count.value, count.i
 mankai_lately as_c(const DecayedCount& count) noexcept { return {count.raw, count.rate, count.is_saturated}; }
 mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
 
-// Counts in the library's type and converts to C's.
 template <class Count, class CCount>
 int count_each(const mankai_filter* filter, const mankai_key* keys, std::size_t count, CCount* counts) noexcept {
   return ask_keys(filter, keys, count, counts,
@@ -89,7 +88,6 @@ mankai_info info_of(const AnyFilter& filter, bool is_in_file) {
 }  // namespace
 }  // namespace mankai::c
 
-// The functions below are C's.
 using namespace mankai;
 using namespace mankai::c;
 

@@ -27,7 +27,7 @@ class SystemCalls final : public FileCalls {
   int fdatasync(int file) override { return ::fdatasync(file); }
   int ftruncate(int file, off_t bytes) override { return ::ftruncate(file, bytes); }
   int fallocate(int file, off_t offset, off_t bytes) override {
-    // Its result is the error; errno it leaves alone.
+    // posix_fallocate returns the error and leaves errno alone.
     const int error = ::posix_fallocate(file, offset, bytes);
     if (error != 0) {
       errno = error;

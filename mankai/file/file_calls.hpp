@@ -7,12 +7,9 @@
 
 namespace mankai {
 
-/// The system calls on files that the library uses. All of them are made through this class, so that tests can simulate
-/// a disk that fails.
-///
-/// Each function is the system call of its name, with the same result: -1 (mmap, mremap: MAP_FAILED; realpath: nullptr)
-/// and errno when it fails. Callers handle short transfers and EINTR.
-/// Threads: as the system's, safe.
+/// The system calls on files that the library uses, in one class so that tests can simulate a failing disk. Functions
+/// return what the system calls of their names return: -1 (mmap, mremap: MAP_FAILED; realpath: nullptr) and errno on
+/// failure. Callers handle short transfers and EINTR. Threads: safe, as the system's.
 class FileCalls {
  public:
   FileCalls() = default;
@@ -20,7 +17,7 @@ class FileCalls {
 
   virtual int open(const char* path, int flags, mode_t mode) = 0;
   virtual int close(int file) noexcept = 0;
-  /// Another number for the same open file, closed by exec.
+  /// Duplicates the descriptor, with FD_CLOEXEC.
   virtual int duplicate(int file) = 0;
   virtual ssize_t pread(int file, void* into, std::size_t bytes, off_t offset) = 0;
   virtual ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t offset) = 0;
@@ -29,7 +26,7 @@ class FileCalls {
   virtual int ftruncate(int file, off_t bytes) = 0;
   /// As posix_fallocate, but fails with -1 and errno.
   virtual int fallocate(int file, off_t offset, off_t bytes) = 0;
-  /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. ENOTSUP unless it is overridden.
+  /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. Fails with ENOTSUP unless overridden.
   virtual int punch_hole(int file, off_t offset, off_t bytes) noexcept;
   virtual int flock(int file, int operation) = 0;
   virtual int fstat(int file, struct stat* status) = 0;
@@ -42,9 +39,9 @@ class FileCalls {
   virtual int msync(void* data, std::size_t bytes, int flags) = 0;
 
   virtual int stat(const char* path, struct stat* status) = 0;
-  /// As faccessat of the effective user.
+  /// As faccessat for the effective user.
   virtual int access(const char* path, int mode) = 0;
-  /// The path without symbolic links; the caller frees it.
+  /// Returns the path without symbolic links; the caller frees it.
   virtual char* realpath(const char* path) = 0;
   virtual int rename(const char* from, const char* to) = 0;
   /// As renameat2 with RENAME_NOREPLACE.
@@ -59,7 +56,7 @@ class FileCalls {
   FileCalls& operator=(FileCalls&&) = default;
 };
 
-/// The system's own.
+/// Returns the calls of the operating system.
 [[nodiscard]] FileCalls& system_calls() noexcept;
 
 }  // namespace mankai

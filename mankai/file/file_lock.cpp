@@ -20,13 +20,12 @@ namespace {
 using detail::Descriptor;
 using detail::system_error;
 
-/// A folder where each try finds another file than it locked is no place to lock in.
+/// Gives up if somebody replaces the file during each of so many attempts.
 constexpr int kLockAttempts = 100;
 constexpr std::size_t kReadBytes = 4096;
-/// Two numbers in hexadecimal, and what is around them.
 constexpr std::size_t kNameBytes = 32;
 
-// As much of the system's table of locks as can be read; empty where there is none.
+// Returns /proc/locks, as far as it is readable; empty if it is missing.
 std::string table_of_locks(FileCalls& calls) {
   std::string table;
   const Descriptor file = detail::open_descriptor(calls, "/proc/locks", O_RDONLY);
@@ -51,8 +50,8 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// The process of a line such as "7: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF" when its file's name ends so; else 0.
-// A line whose second word is "->" is of one that waits, and a process of another namespace has no number here.
+// Returns the process of a line such as "7: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF" if its file ends in `file`;
+// else 0. "->" as second word marks a waiting process; processes of other namespaces have no number here.
 int owner_in(std::string_view line, std::string_view file) {
   next_word(line);
   if (next_word(line) != "FLOCK") {
@@ -77,8 +76,7 @@ int owner_in_table(std::string_view table, std::string_view file) {
   return 0;
 }
 
-// 0 when it cannot be found out. Some file systems tell the table another device than they tell stat; an inode's number
-// alone is then the best there is.
+// Returns 0 if unknown. Some file systems list another device than stat has; then the inode's number alone must do.
 int owner_of_lock(const Descriptor& file, bool is_surely_locked) {
   struct stat status{};
   if (file.calls().fstat(file.get(), &status) != 0) {
@@ -98,14 +96,13 @@ std::unexpected<Error> locked_by_another(const std::string& path, const Descript
                                      " is changing it; try again when it has finished");
 }
 
-// A network file system locks against other machines only what is open for writing; elsewhere reading is enough.
+// A network file system locks against other machines only files that are open for writing; elsewhere reading is enough.
 Descriptor open_to_lock(FileCalls& calls, const std::string& path) {
   Descriptor file = detail::open_descriptor(calls, path, O_RDWR);
   const bool is_read_only = file.get() < 0 && (errno == EACCES || errno == EROFS || errno == EPERM);
   return is_read_only ? detail::open_descriptor(calls, path, O_RDONLY) : std::move(file);
 }
 
-// Whether the path still names the file that is locked. Errors: io.
 Result<bool> is_at(const std::string& path, const Descriptor& file) {
   struct stat locked{};
   if (file.calls().fstat(file.get(), &locked) != 0) {
@@ -132,7 +129,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
       }
       return system_error(path + ": cannot lock");
     }
-    // A writer replaces the file; a lock on the one it replaced would keep nobody away.
+    // Writers replace the file; a lock on a replaced file would exclude nobody.
     MANKAI_ASSIGN(const auto stayed, is_at(path, file));
     if (stayed) {
       return FileLock(std::move(file));

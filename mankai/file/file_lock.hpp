@@ -8,15 +8,14 @@
 
 namespace mankai {
 
-/// Keeps other writers that ask for the same lock away from a file until it goes out of scope, also while its holder
-/// replaces the file. Advisory, and dropped by the system when the process ends, however it ends.
+/// Excludes other writers that request the same lock on a file, until the object is destroyed, even while its holder
+/// replaces the file. Advisory; the system releases the lock when the process exits or crashes.
 class FileLock {
  public:
-  /// Errors: locked when somebody else has it, with the process's number where the system tells it; not_found; io.
+  /// Errors: locked if another process has the lock, with its number if the system reports one; not_found; io.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path, FileCalls& calls = system_calls());
 
-  /// Fails when the path names another file by now, which is somebody else's: it was moved there without asking for a
-  /// lock. That it names none is no failure. Errors: io.
+  /// Checks that nobody has moved another file to the path without the lock. A missing file is no error. Errors: io.
   [[nodiscard]] Result<void> check_at(const std::string& path) const;
 
  private:
@@ -26,9 +25,8 @@ class FileLock {
   detail::Descriptor file_;
 };
 
-/// Returns the process that holds the lock on a file, as far as the system tells; 0 for none, or when it cannot be
-/// found out. Takes no lock itself. Some file systems show their files under another name among the locks, by which a
-/// file could be taken for another: such a line is believed only for a file that is surely locked.
+/// Returns the process that holds the lock on a file; 0 if none or unknown. Takes no lock. Some file systems list files
+/// ambiguously in the table of locks: such a line counts only if `is_surely_locked`.
 [[nodiscard]] int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls = system_calls());
 
 }  // namespace mankai

@@ -17,7 +17,7 @@ using detail::Descriptor;
 using detail::system_error;
 using detail::uninterrupted;
 
-/// Its owner's alone, until it has the permissions of the file that it belongs to.
+/// Private to the owner, until it gets the permissions of the file it belongs to.
 constexpr mode_t kNewFileMode = 0600;
 
 }  // namespace
@@ -97,7 +97,6 @@ Result<void> MappedFile::remap(std::size_t bytes) {
   return {};
 }
 
-// Takes the disk's room for the file up to here.
 Result<void> MappedFile::grow_file(std::size_t bytes) {
   const auto from = static_cast<off_t>(bytes_.size());
   const auto more = static_cast<off_t>(bytes - bytes_.size());
@@ -118,7 +117,7 @@ Result<void> MappedFile::grow(std::size_t bytes) {
 
 Result<void> MappedFile::truncate(std::size_t bytes) {
   MANKAI_ASSERT(bytes > 0 && bytes <= bytes_.size());
-  // The mapping first: there must be no bytes in it that the file does not have.
+  // First the mapping: it must not contain bytes that the file does not have.
   MANKAI_TRY(remap(bytes));
   if (uninterrupted([&] { return file_.calls().ftruncate(file_.get(), static_cast<off_t>(bytes)); }) != 0) {
     return system_error(path_ + ": cannot truncate");
@@ -149,7 +148,7 @@ Result<void> MappedFile::copy_permissions(const std::string& from) {
 }
 
 Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
-  // msync wants whole pages.
+  // msync requires whole pages.
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t start = offset / page * page;
   const std::size_t length = std::min(bytes_.size(), offset + bytes) - start;

@@ -11,22 +11,20 @@
 
 namespace mankai {
 
-/// A mapped regular file: what the process wrote survives a process crash, and power loss once it is synchronized. The
-/// calls must outlive it. Threads: one at a time; sync and sync_all may run beside writing to the bytes.
+/// A mapped regular file. What was written survives a process crash, and power loss once it is synchronized. The calls
+/// must outlive the object. Threads: one at a time; sync and sync_all may run while the bytes are written.
 class MappedFile {
  public:
-  /// What the mapping is for.
   enum class Mode : std::uint8_t {
     read,   ///< changes stay in memory; the file must not be truncated while it is mapped
     write,  ///< changes go to the file
   };
 
-  /// Errors: not_found; io, also for what is no regular file; corrupt when it is empty; out_of_space.
+  /// Errors: not_found; io, also if the file is not regular; corrupt if it is empty; out_of_space.
   [[nodiscard]] static Result<MappedFile> open(const std::string& path, Mode mode, FileCalls& calls = system_calls());
 
-  /// Creates a file of zeros with its disk space allocated, and opens it for writing; neither it nor its folder is
-  /// synchronized. After an error the file is removed. Errors: invalid_argument if the path exists; io; out_of_space.
-  /// Pre: bytes > 0.
+  /// Creates a file of zeros with its disk space allocated. Synchronizes neither the file nor its folder; removes the
+  /// file after an error. Errors: invalid_argument if the path exists; io; out_of_space. Pre: bytes > 0.
   [[nodiscard]] static Result<MappedFile> create(const std::string& path, std::size_t bytes,
                                                  FileCalls& calls = system_calls());
 
@@ -42,22 +40,22 @@ class MappedFile {
   /// Extends the file by zeros with their disk space allocated, so that writing to them cannot fail later. The mapping
   /// may move. Errors: out_of_space; io. Pre: mode write.
   [[nodiscard]] Result<void> grow(std::size_t bytes);
-  /// Truncates the file and the mapping, 0 < bytes <= the present length. After an error the file may be longer than
-  /// the mapping, with its old contents. Errors: io. Pre: mode write.
+  /// Truncates the file and the mapping, 0 < bytes <= current size. After an error the file may be longer than the
+  /// mapping, with its old contents. Errors: io. Pre: mode write.
   [[nodiscard]] Result<void> truncate(std::size_t bytes);
 
-  /// Allocates the disk space between two offsets within the file. Errors: out_of_space; io. Pre: mode write.
+  /// Allocates the disk space between two offsets in the file. Errors: out_of_space; io. Pre: mode write.
   [[nodiscard]] Result<void> take_room(std::uint64_t from, std::uint64_t until);
   /// Releases the disk space of whole pages between two offsets, which become zeros; the file keeps its size. Returns
-  /// whether the file system supports that. Threads: beside writing to other bytes. Pre: mode write.
+  /// whether the file system supports that. Threads: safe while other bytes are written. Pre: mode write.
   bool punch_hole(std::uint64_t from, std::uint64_t until) noexcept;
 
   /// Copies the permissions and, if allowed, the owner of another file. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from);
 
-  /// Returns when the disk has everything that was written to these bytes. Errors: io.
+  /// Returns when everything written to these bytes is on disk. Errors: io.
   [[nodiscard]] Result<void> sync(std::size_t offset, std::size_t bytes);
-  /// Returns when the disk has everything that was written to the file, and its size. Errors: io; out_of_space.
+  /// Returns when everything written to the file, and its size, is on disk. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync_all();
 
  private:

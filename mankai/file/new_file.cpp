@@ -18,7 +18,7 @@ using detail::system_error;
 
 constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissionBits = 07777;
-/// Suffix of the temporary of the holder of the file's lock, which no other process uses.
+/// Suffix of the temporary that only the holder of the file's lock creates.
 constexpr const char* kHoldersSuffix = "-checkpoint";
 
 std::string folder_of(const std::string& path) {
@@ -29,8 +29,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Whether errno means that there is no such file yet. Problems of its folder are reported when a file is created or
-// opened in it.
+// Whether the file may be new. Problems of its folder are reported when a file in it is created or opened.
 bool may_be_new() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == EACCES; }
 
 std::unexpected<Error> exists_already(const std::string& path) {
@@ -79,7 +78,7 @@ Result<NewFile> NewFile::create(const std::string& path, Existing existing, File
   return file;
 }
 
-// A rename would replace a device as well, and a file that its owner has made read-only.
+// A rename would also replace a device, and a file that its owner has made read-only.
 Result<void> NewFile::look_at_old() {
   FileCalls& calls = file_.calls();
   struct stat status{};
@@ -99,14 +98,13 @@ Result<void> NewFile::look_at_old() {
   return {};
 }
 
-// Only the holder of the file's lock uses that suffix, so such a file was left by an earlier holder.
+// With a lock, the suffix is unique to its holder, so an existing file was left by an earlier holder.
 std::string NewFile::temporary_name(unsigned attempt) const {
   return held_ != nullptr && attempt < 2
              ? target_ + kHoldersSuffix
              : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
 }
 
-// Private to its owner until it gets its permissions.
 Result<void> NewFile::create_temporary() {
   for (unsigned attempt = 0;; ++attempt) {
     std::string name = temporary_name(attempt);
@@ -154,7 +152,7 @@ Result<void> NewFile::sync() {
 Result<void> NewFile::put_in_place() {
   MANKAI_ASSERT(is_synced_ && !is_in_place());
   FileCalls& calls = file_.calls();
-  // Locked before it is visible, while the old file still is locked, so that no other process can lock either.
+  // The new file is locked before it is visible and while the old one is locked, so that nobody else can lock either.
   Descriptor locked(calls, held_ == nullptr ? -1 : calls.duplicate(file_.get()));
   if (held_ != nullptr &&
       (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {
@@ -168,7 +166,6 @@ Result<void> NewFile::put_in_place() {
   return sync_folder_of(target_, calls);
 }
 
-// Puts the temporary in the path's place in one step.
 Result<void> NewFile::rename_temporary() {
   FileCalls& calls = file_.calls();
   if (existing_ == Existing::replace) {
@@ -180,7 +177,7 @@ Result<void> NewFile::rename_temporary() {
   if (calls.rename_no_replace(temporary_.c_str(), target_.c_str()) == 0) {
     return {};
   }
-  // Some file systems know no RENAME_NOREPLACE, but every one with hard links refuses to link over a file.
+  // Some file systems lack RENAME_NOREPLACE, but every one with hard links refuses to link over a file.
   if ((errno == EINVAL || errno == ENOSYS) && calls.link(temporary_.c_str(), target_.c_str()) == 0) {
     calls.unlink(temporary_.c_str());
     return {};

@@ -14,23 +14,21 @@
 
 namespace mankai {
 
-/// Permissions of a file, as chmod takes them. Nothing: those of the file that is replaced, and for a new one its
-/// owner's alone (0600), less the umask, since files have keys of hashes, and keys of users.
+/// Permissions, as for chmod. Empty: those of the replaced file; for a new file 0600 less the umask, since files
+/// contain hash keys and keys of users.
 using FileMode = std::optional<mode_t>;
 
-/// What to do when the path exists already.
+/// What to do if the path exists.
 enum class Existing : std::uint8_t { refuse, replace };
 
-/// A file that replaces its path atomically. Until put_in_place it is a temporary beside the path, which the destructor
-/// removes. A crash or a full disk leaves the old file unchanged; a process crash also leaves the temporary, which the
-/// next holder of the file's lock removes.
-///
-/// Keeps the permissions of an existing file unless others are given, and its owner if allowed, and follows symbolic
-/// links to an existing file. The calls must outlive it.
+/// A file that replaces its path atomically; until put_in_place a temporary beside it, which the destructor removes. A
+/// crash or a full disk leaves the old file unchanged; the next holder of the file's lock removes a temporary left by a
+/// crash. Keeps the permissions of an existing file unless others are given, and its owner if allowed. Follows symbolic
+/// links to an existing file. The calls must outlive the object.
 class NewFile {
  public:
-  /// A lock that is held on the old file outlives this. Errors: io, also for what is no regular file or may not be
-  /// written; out_of_space; invalid_argument when it exists and must not.
+  /// `held` is the lock on the old file; it must outlive the object. Errors: io, also for a file that is not regular or
+  /// not writable; out_of_space; invalid_argument if the file exists and must not.
   [[nodiscard]] static Result<NewFile> create(const std::string& path, Existing existing, FileLock* held = nullptr,
                                               FileCalls& calls = system_calls(), FileMode mode = {});
 
@@ -40,14 +38,11 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();
 
-  /// Appends. Errors: io; out_of_space.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  /// Returns when the disk has what was written. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
-  /// Renames the file to the path atomically, and returns when the disk has the name. A lock held on the old file moves
-  /// to the new one before it is visible. Errors: io; invalid_argument if the path exists by now and must not. If only
-  /// the folder cannot be synchronized, the new file is in place and locked; is_in_place() tells. Pre: synchronized
-  /// since the last write; called once.
+  /// Renames the file to the path atomically; returns when the name is on disk. A lock on the old file moves to the new
+  /// one before that is visible. If only syncing the folder fails, the new file is in place and locked (is_in_place()).
+  /// Errors: io; invalid_argument if the path now exists and must not. Pre: synchronized; called once.
   [[nodiscard]] Result<void> put_in_place();
 
   [[nodiscard]] bool is_in_place() const noexcept { return temporary_.empty(); }
@@ -63,36 +58,32 @@ class NewFile {
   [[nodiscard]] Result<void> rename_temporary();
 
   std::string path_;
-  /// Where the path's symbolic links end.
   std::string target_;
   Existing existing_;
   FileLock* held_;
   FileMode mode_;
-  /// Of the file that it replaces.
   std::optional<struct stat> old_;
-  /// Empty when there is none, or none any more.
+  /// Empty if there is no temporary.
   std::string temporary_;
   detail::Descriptor file_;
   std::uint64_t written_ = 0;
   bool is_synced_ = false;
 };
 
-/// Returns the file at the end of a chain of symbolic links; the path itself if there is none yet. Errors: io.
+/// Returns the file at the end of a chain of symbolic links; the path itself if it does not exist. Errors: io.
 [[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
 
-/// Returns the permissions of a file; nothing if it does not exist.
+/// Returns the permissions of a file; empty if it does not exist.
 [[nodiscard]] FileMode mode_of(const std::string& path, FileCalls& calls = system_calls());
 
-/// Removes the temporary that an earlier holder of the file's lock left when it crashed. Pre: the lock is held, and the
-/// path has no symbolic links.
+/// Removes the temporary that a crash of an earlier holder left. Pre: the lock is held; the path has no symbolic links.
 void remove_left_over(const std::string& target, FileCalls& calls = system_calls()) noexcept;
 
-/// Removes a file and synchronizes its folder, even if there was no file.
-/// Errors: io.
+/// Removes a file, if it exists, and synchronizes its folder. Errors: io.
 [[nodiscard]] Result<void> remove_file(const std::string& path, FileCalls& calls = system_calls());
 
-/// Returns when the disk has the names in a file's folder. Has no effect if the file system does not synchronize
-/// folders or the folder is not readable. Errors: io.
+/// Returns when the names in a file's folder are on disk. Has no effect if the file system does not synchronize folders
+/// or the folder is not readable. Errors: io.
 [[nodiscard]] Result<void> sync_folder_of(const std::string& path, FileCalls& calls = system_calls());
 
 }  // namespace mankai

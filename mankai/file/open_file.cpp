@@ -16,9 +16,8 @@ using detail::Descriptor;
 using detail::system_error;
 
 constexpr std::uint64_t kHugePageBytes = std::uint64_t{2} << 20;
-/// In which stat counts, whatever the disk's blocks are.
+/// Unit of st_blocks, independent of the disk's block size.
 constexpr std::uint64_t kStatBlockBytes = 512;
-/// Of memory that rewriting takes.
 constexpr std::uint64_t kRewriteBytes = std::uint64_t{1} << 20;
 
 FileIdentity identity_of(const struct stat& status) noexcept {
@@ -95,7 +94,7 @@ Result<Region> OpenFile::map_region(std::uint64_t bytes) const {
   if (bytes == 0) {
     return Region();
   }
-  // A page behind the file's end would not be readable.
+  // A page after the end of the file would not be readable.
   if (bytes > size_) {
     return fail(ErrorCode::io, path_ + ": is only " + std::to_string(size_) + " bytes long");
   }
@@ -103,7 +102,7 @@ Result<Region> OpenFile::map_region(std::uint64_t bytes) const {
   if (data == MAP_FAILED) {
     return system_error(path_ + ": cannot map");
   }
-  // Advice only. Probes are random; pages of 2 MiB, where the file system has them, spare half of the TLB misses.
+  // Advice only. Probes are random; pages of 2 MiB, if the file system supports them, avoid half of the TLB misses.
   if (bytes >= kHugePageBytes) {
     static_cast<void>(::madvise(data, bytes, MADV_HUGEPAGE));
   }

@@ -11,8 +11,7 @@
 
 namespace mankai {
 
-/// Identifies a file: two paths, or a path at two times, name the same file if these are equal. After the file has been
-/// removed, another one may get the same identity.
+/// Equal for two paths, or a path at two times, that name the same file. May be reused after the file was removed.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -22,41 +21,38 @@ struct FileIdentity {
 /// Errors: not_found; io.
 [[nodiscard]] Result<FileIdentity> identify(const std::string& path, FileCalls& calls = system_calls());
 
-/// A regular file that is open. Reading and writing are by offset. The calls must outlive it and its regions.
-/// Threads: const calls beside each other.
+/// An open regular file. The calls must outlive it and its regions. Threads: const calls are safe together.
 class OpenFile {
  public:
   enum class Mode : std::uint8_t {
     read,
-    write,  ///< and read
+    write,  ///< also reads
   };
 
-  /// Errors: not_found; io, also for what is no regular file.
+  /// Errors: not_found; io, also if the file is not regular.
   [[nodiscard]] static Result<OpenFile> open(const std::string& path, Mode mode, FileCalls& calls = system_calls());
 
-  /// In bytes, when it was opened.
+  /// In bytes, at the time of opening.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// Bytes allocated on the disk, as the file system reports them; the others are holes, which read as zeros.
+  /// Bytes allocated on disk, as the file system reports them; the rest are holes, which read as zeros.
   [[nodiscard]] std::uint64_t bytes_on_disk() const noexcept { return bytes_on_disk_; }
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
-  /// How many names it had when it was opened.
+  /// Number of hard links at the time of opening.
   [[nodiscard]] std::uint64_t links() const noexcept { return links_; }
 
-  /// Errors: io, also when the file ends before.
+  /// Errors: io, also if the file ends before.
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
-  /// Errors: io; out_of_space. Some of the bytes may be written then. Pre: mode write.
+  /// Errors: io; out_of_space; some of the bytes may be written then. Pre: mode write.
   [[nodiscard]] Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
-  /// Writes the bytes from `offset` to before `end` again. After a failed sync of any process, systems mark cached
-  /// pages as clean, so a later sync succeeds without writing them. Errors: io, also if the file ends before;
-  /// out_of_space. Pre: mode write.
+  /// Writes [offset, end) again: after a failed sync by any process, systems mark cached pages as clean, and a later
+  /// sync succeeds without writing. Errors: io, also if the file ends before; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> rewrite(std::uint64_t offset, std::uint64_t end) const;
-  /// Returns when the disk has what any process has written. Errors: io; out_of_space.
+  /// Returns when everything that any process has written is on disk. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() const;
 
-  /// The file's first bytes, read. Errors: out_of_space; io, also when there are fewer.
+  /// Reads the file's first bytes. Errors: out_of_space; io, also if there are fewer.
   [[nodiscard]] Result<Region> read_region(std::uint64_t bytes, const Memory& memory = system_memory()) const;
-  /// The file's first bytes, mapped: changes stay in memory. Cost: independent of the size until bytes are touched. The
-  /// file must not be truncated meanwhile; one that is replaced never is. Errors: as read_region.
+  /// As read_region, but maps the bytes in O(1). The file must not be truncated meanwhile, but may be replaced.
   [[nodiscard]] Result<Region> map_region(std::uint64_t bytes) const;
 
  private:

@@ -13,7 +13,7 @@ HashSpec hash_of(const FilterSpec& spec) {
   return spec.seed ? HashSpec{.kind = spec.hash, .seed = *spec.seed} : HashSpec::random(spec.hash);
 }
 
-// Applies change after change: `encode(start, count)` encodes the keys of a window.
+// Applies changes one after the other: `encode(start, count)` encodes the keys of a window.
 template <class Encode>
 Result<void> apply_windows(AnyFilter& filter, std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
   for (std::size_t start = 0; start < keys; start += ChangeEncoder::kMaxKeys) {
@@ -85,10 +85,6 @@ Result<void> AnyFilter::erase(Keys keys, std::span<EraseResult> results) {
 Result<void> AnyFilter::advance(Time time) {
   MANKAI_ASSIGN(const Change change, encoder().advance(time));
   return apply(change);
-}
-
-Result<void> AnyFilter::apply(const Change& change, const Outcomes& outcomes) {
-  return apply_change(*body_, change, outcomes);
 }
 
 Result<void> AnyFilter::merge(const AnyFilter& other) {

@@ -20,14 +20,14 @@
 
 namespace mankai {
 
-/// A fact about a filter that only some kinds have.
+/// A fact about a filter of some kinds.
 struct InfoField {
   std::string name;   ///< for programs
   std::string label;  ///< for people
   std::variant<std::uint64_t, double, std::string> value;
 };
 
-/// What can be said about a filter without scanning its cells, and what a scan adds.
+/// The state of a filter, and estimates from a scan of its cells.
 struct FilterInfo {
   Kind kind;
   std::uint16_t format_version;
@@ -48,20 +48,20 @@ struct FilterInfo {
   std::vector<InfoField> fields;  ///< the kind's own
 };
 
-/// What each kind provides to AnyFilter; `define_kind.hpp` implements it for a filter class.
+/// The interface of a kind; `define_kind.hpp` implements it for a filter class.
 class FilterBody;
 
-/// Each kind's folder defines this for its class.
+/// Defined in each kind's folder for its class.
 template <class F>
 [[nodiscard]] AnyFilter erase_type(F filter);
 
-/// A filter of any kind. Batches of keys cross one virtual call; code that knows the kind uses `as` and then the
-/// class's own, inlined calls.
+/// A filter of any kind. Batches of keys are one virtual call; code that knows the kind uses `as` and the inlined calls
+/// of the class.
 ///
-/// Keys are bytes. The filter canonicalizes them where it was created so, hashes them as its KeyShape says, and answers
-/// in the order of the keys. Batches of some thousand keys are the fast path.
-/// Threads: as the kind's class. Changes one at a time; KindDescription::has_lock_free_readers says who may read
-///          meanwhile.
+/// Keys are bytes. The filter canonicalizes them if it was created so, and hashes them as its KeyShape says. Results
+/// are in the order of the keys. Batches of some thousand keys are the fast path.
+/// Threads: as the kind's class. Changes one at a time; KindDescription::has_lock_free_readers tells whether readers
+///          may run beside them.
 class AnyFilter {
  public:
   using Keys = std::span<const std::string_view>;
@@ -80,7 +80,7 @@ class AnyFilter {
   ~AnyFilter();
 
   [[nodiscard]] const KindDescription& kind() const noexcept;
-  /// Returns the filter as its class, or nullptr if it is of another kind.
+  /// The filter as its class; nullptr if it is of another kind.
   template <class F>
   [[nodiscard]] F* as() noexcept {
     return Kind{F::kKind} == kind().kind ? static_cast<F*>(address()) : nullptr;
@@ -90,39 +90,42 @@ class AnyFilter {
     return Kind{F::kKind} == kind().kind ? static_cast<const F*>(address()) : nullptr;
   }
 
-  /// Reports which keys may have been inserted. Shape: keys[c], outcomes[c].
+  /// Shape: keys[c], outcomes[c].
   void may_contain(Keys keys, std::span<bool> outcomes) const;
-  /// Reports how often keys were inserted. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind that does not
-  /// count.
+  /// Numbers of insertions. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind that does not count.
   [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const;
-  /// Reports decayed counts. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind without decay.
+  /// Decayed counts. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind without decay.
   [[nodiscard]] Result<void> count(Keys keys, std::span<DecayedCount> counts) const;
-  /// Returns the values that were put with a key recently, the strongest first. Errors: invalid_argument for a kind
-  /// that stores no values. Source: see RecentValues.
+  /// The values recently put with a key, the strongest first (RecentValues). Errors: invalid_argument for a kind that
+  /// stores no values.
   [[nodiscard]] Result<std::vector<ValueMatches>> recall(std::string_view key, std::uint32_t min_matches) const;
-  /// Returns the start of the epoch that the filter has advanced to; nothing for a kind without time.
+  /// The start of the filter's current epoch; nothing for a kind without time.
   [[nodiscard]] std::optional<Time> time() const noexcept;
 
-  /// Inserts keys in order. A key of a numbered kind gets the next id, one of a valued kind the value 0, one of a kind
-  /// with time the time that the filter has advanced to. Errors: invalid_argument for URLs of too many segments
-  /// (ChangeEncoder). Throws std::bad_alloc where a growing filter cannot grow.
+  /// Inserts keys in order: with the next id in a numbered kind, the value 0 in a valued kind, at the filter's current
+  /// time in a kind with time. Errors: invalid_argument for URLs of too many segments (ChangeEncoder). Throws
+  /// std::bad_alloc if a growing filter cannot grow.
   [[nodiscard]] Result<void> insert(Keys keys);
-  /// As insert, and reports which keys had been inserted before, in order. Shape: keys[c], seen[c].
+  /// As insert; `seen` reports which keys were present before. Shape: keys[c], seen[c].
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
-  /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind that cannot.
+  /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind without removal.
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
-  /// Advances a filter with time. Errors: invalid_argument for a kind without time, and for a time before the filter's.
+  /// Errors: invalid_argument for a kind without time, and for a time before the filter's.
   [[nodiscard]] Result<void> advance(Time time);
-  /// Applies a change; see change.hpp.
+  /// Checks a change and applies it. The filter's bytes afterwards are the same with or without outcomes. Pre: the
+  /// payload is aligned to 8; outcomes only of the change's operation. Cost: the kind's batch call, which reads the
+  /// digests in place; hashes names, to check them.
+  /// Errors: corrupt if the payload is not of the operation or does not fit the filter, which is then unchanged: the
+  /// bytes may come from a corrupt or forged journal. Throws std::bad_alloc if a growing filter cannot grow; the keys
+  /// before that one are inserted.
   [[nodiscard]] Result<void> apply(const Change& change, const Outcomes& outcomes = {});
-  /// Takes in the keys of another filter. Errors: invalid_argument with what differs; out_of_space.
+  /// Adds the keys of another filter. Errors: invalid_argument that names the difference; out_of_space.
   [[nodiscard]] Result<void> merge(const AnyFilter& other);
-  /// Removes every key.
   void clear() noexcept;
 
   /// Creates an empty filter that can be merged with this one. Errors: out_of_space.
   [[nodiscard]] Result<AnyFilter> create_like(const Memory& memory = system_memory()) const;
-  /// Returns the spec that creates such a filter: same kind, size, shape, hash and seed.
+  /// The spec that creates such a filter: same kind, size, shape, hash and seed.
   [[nodiscard]] FilterSpec spec() const;
   /// Cost: two passes over the cells.
   [[nodiscard]] FilterInfo describe() const;
@@ -133,12 +136,11 @@ class AnyFilter {
   [[nodiscard]] Hasher hasher() const noexcept;
   [[nodiscard]] std::uint8_t canonical_version() const noexcept;
 
-  /// The image's pieces, checksums up to date. Threads: not beside changes.
+  /// The image's pieces with current checksums. Threads: not beside changes.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept;
-  /// A copy of the image. Threads: as a reader's calls; beside a writer that grows the filter, it may be larger than
-  /// image_bytes() was before.
+  /// Copies the image. Threads: as a reader; beside a writer that grows the filter, the copy may exceed image_bytes().
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// Checks the cells of a filter that was opened with Trust::fast. Errors: corrupt.
+  /// Checks the cells of a filter opened with Trust::fast. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const;
 
  private:
@@ -148,15 +150,15 @@ class AnyFilter {
   [[nodiscard]] ChangeEncoder& encoder();
 
   std::unique_ptr<FilterBody> body_;
-  std::unique_ptr<ChangeEncoder> encoder_;  ///< of insert, observe, erase and advance; made when first needed
+  std::unique_ptr<ChangeEncoder> encoder_;  ///< of insert, observe, erase and advance; created on first use
 };
 
-/// Creates the filter that the spec describes; a seed that is not given is drawn at random.
-/// Errors: invalid_argument for an impossible request; out_of_space.
+/// Creates a filter; draws a seed if the spec has none. Errors: invalid_argument for an impossible request;
+/// out_of_space.
 [[nodiscard]] Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory = system_memory());
 
-/// Opens an image in a Region, such as a mapped file, without a copy; a growing kind takes further memory from
-/// `memory`. Errors: corrupt; unsupported_version, also for a kind that this library does not have.
+/// Opens an image in a Region, such as a mapped file, without a copy; a growing kind allocates from `memory`. Errors:
+/// corrupt; unsupported_version, also for an unknown kind.
 [[nodiscard]] Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory = system_memory());
 
 }  // namespace mankai

@@ -75,7 +75,7 @@ TEST_F(KeysTest, every_kind_finds_what_was_inserted_and_batches_agree_with_singl
     }
     EXPECT_EQ(asked(batched, keys()), std::vector<bool>(keys().size(), true)) << info.name;
     EXPECT_EQ(batched.keys_inserted(), single.keys_inserted()) << info.name;
-    EXPECT_EQ(asked(batched, {"example.org/3000", "stranger"}), std::vector<bool>(2, false)) << info.name;
+    EXPECT_EQ(asked(batched, {"example.org/3000", "absent key"}), std::vector<bool>(2, false)) << info.name;
   }
 }
 
@@ -112,10 +112,10 @@ TEST_F(KeysTest, counts_and_erasures_follow_a_multiset) {
       ASSERT_TRUE(results[i] == EraseResult::erased || kind == Kind{ScalableCountingBloom::kKind});
       ASSERT_EQ(counts[i].value, results[i] == EraseResult::erased ? 1U : 2U);
     }
-    EraseResult stranger{};
-    const std::string_view key = "stranger";
-    ASSERT_TRUE(filter.erase({&key, 1}, {&stranger, 1}).has_value());
-    EXPECT_EQ(stranger, EraseResult::absent);
+    EraseResult absent_key{};
+    const std::string_view key = "absent key";
+    ASSERT_TRUE(filter.erase({&key, 1}, {&absent_key, 1}).has_value());
+    EXPECT_EQ(absent_key, EraseResult::absent);
   }
 }
 

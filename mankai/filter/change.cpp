@@ -25,7 +25,7 @@ std::string_view name(Operation operation) noexcept {
   return number < kNames.size() ? kNames[number] : kNames.front();
 }
 
-Result<void> apply_change(FilterBody& filter, const Change& change, const Outcomes& outcomes) {
+Result<void> AnyFilter::apply(const Change& change, const Outcomes& outcomes) {
   MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(change.payload.data()) % detail::kPayloadAlignment == 0);
   MANKAI_ASSERT(
       is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at, Operation::insert_until}));
@@ -36,7 +36,7 @@ Result<void> apply_change(FilterBody& filter, const Change& change, const Outcom
                                         std::to_string(change.payload.size()) + " bytes; at most " +
                                         std::to_string(ChangeEncoder::kMaxKeys) + " keys are allowed");
   }
-  return filter.apply(change, outcomes);
+  return body_->apply(change, outcomes);
 }
 
 }  // namespace mankai

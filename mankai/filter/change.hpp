@@ -49,23 +49,23 @@ enum class Operation : std::uint16_t {
   insert_until = 8,  ///< kinds whose keys have times to live
 };
 
-/// Returns the name used in messages, such as "insert_at"; "unknown" for an invalid value.
+/// The name used in messages, such as "insert_at"; "unknown" for an invalid value.
 [[nodiscard]] std::string_view name(Operation operation) noexcept;
 
 /// See the top of this file.
 struct Change {
   Operation operation{};
-  std::uint32_t keys = 0;                   ///< how many changes of single keys it is; 1 for advance
+  std::uint32_t keys = 0;                   ///< number of keys; 1 for advance
   std::span<const std::byte> payload = {};  ///< aligned to 8, a multiple of 8 bytes long
 };
 
-/// Encodes keys as changes for a filter's kind. Impossible requests are refused here, so an encoded change can be
-/// applied to the filter in its current state.
+/// Encodes keys as changes for a filter's kind. Impossible requests fail here, so an encoded change can be applied to
+/// the filter in its current state.
 ///
 /// Shape:   at most kMaxKeys keys per call, with one id, time or value each; may be empty. A change's payload is valid
 ///          until the next call.
-/// Cost:    the hash and 8 bytes per key, and its id, time, value or name; no allocation once as much has been encoded
-///          before, except for canonicalized keys that are not URLs.
+/// Cost:    the hash and 8 bytes per key, and its id, time, value or name; memory is reused, except for canonicalized
+///          keys that are not URLs.
 /// Threads: one at a time, and not beside changes to the filter.
 class ChangeEncoder {
  public:
@@ -73,7 +73,7 @@ class ChangeEncoder {
   /// Segments of all paths in one change: 1024 per path.
   static constexpr std::size_t kMaxSegments = std::size_t{1} << 22U;
 
-  /// Keeps a reference: the filter must outlive the encoder and not move.
+  /// Pre: the filter outlives the encoder and does not move.
   explicit ChangeEncoder(const AnyFilter& filter);
   ~ChangeEncoder();
   ChangeEncoder(ChangeEncoder&& other) noexcept;
@@ -81,23 +81,22 @@ class ChangeEncoder {
   ChangeEncoder(const ChangeEncoder&) = delete;
   ChangeEncoder& operator=(const ChangeEncoder&) = delete;
 
-  /// Errors: invalid_argument for paths of more than kMaxSegments together; out_of_space for a filter that does not
-  /// grow and is full.
+  /// Errors: invalid_argument for paths of more than kMaxSegments together; out_of_space for a full filter that does
+  /// not grow.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys);
-  /// With ids; if one is refused, no key is inserted. Errors: invalid_argument for a kind without ids, and for an
-  /// impossible id.
+  /// With ids. Errors: invalid_argument for a kind without ids, and if any id is impossible.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids);
-  /// With the time of each key, in any order. Errors: invalid_argument for a kind that stores no names; others take the
-  /// time by advance.
+  /// With times, in any order. Errors: invalid_argument for a kind that stores no names; others take the time by
+  /// advance.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const Time> times);
-  /// With the time at which each key expires. Errors: out_of_space as insert; invalid_argument for a filter without
-  /// times to live, and for a time that has passed or is too far away.
+  /// With times of expiry. Errors: out_of_space as insert; invalid_argument for a filter without times to live, and for
+  /// a time that has passed or is too far away.
   [[nodiscard]] Result<Change> insert_until(std::span<const std::string_view> keys, std::span<const Time> expiries);
   /// Errors: invalid_argument for a kind or filter that cannot remove keys.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys);
   /// Errors: invalid_argument for a kind without ids.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids);
-  /// Errors: invalid_argument for a kind without values, and for a strength that is not above 0 and at most 1.
+  /// Errors: invalid_argument for a kind without values, and unless 0 < strength <= 1.
   [[nodiscard]] Result<Change> put(std::span<const std::string_view> keys, std::span<const std::uint32_t> values,
                                    double strength);
   /// Errors: invalid_argument for a kind without time, and for a time before the filter's.
@@ -114,24 +113,13 @@ class ChangeEncoder {
 
 /// Where to write the results of a change: empty for none, or one element per key.
 struct Outcomes {
-  std::span<bool> seen = {};           ///< insert, insert_at: whether the key was there before
+  std::span<bool> seen = {};           ///< insert, insert_at: whether the key was present before
   std::span<EraseResult> erased = {};  ///< erase, erase_with_ids
 
-  /// Returns those of `count` keys from `start` on.
   [[nodiscard]] Outcomes part(std::size_t start, std::size_t count) const {
     const auto part_of = [&](auto all) { return all.empty() ? all : all.subspan(start, count); };
     return {.seen = part_of(seen), .erased = part_of(erased)};
   }
 };
-
-/// Checks a change and applies it; AnyFilter::apply. The result is the same to the last bit whether outcomes are asked
-/// for or not. Pre: the payload is aligned to 8; no outcomes of another operation.
-///
-/// Cost:    the kind's batch call, which reads the digests in place; names are hashed, to check them.
-/// Errors:  corrupt when the payload is not what the operation says or does not fit the filter, which is then
-///          unchanged: the bytes may come from a damaged or forged journal, and nothing outside them is touched.
-///          Throws std::bad_alloc where a growing filter cannot grow; the keys before that one are inserted.
-/// Threads: as the filter's changes.
-[[nodiscard]] Result<void> apply_change(FilterBody& filter, const Change& change, const Outcomes& outcomes);
 
 }  // namespace mankai

@@ -16,12 +16,12 @@ namespace {
 
 using namespace detail;
 
-/// Arrays one after the other, in memory that is kept for the next payload.
+/// Writes consecutive arrays into memory that later payloads reuse.
 class PayloadWriter {
  public:
   void clear() noexcept { size_ = 0; }
 
-  /// Makes room for an array behind what is there, filled up with zeros; it stands until the next call.
+  /// Appends a zeroed array, padded; the result is valid until the next call.
   template <class T>
   std::span<T> add(std::size_t count) {
     const std::size_t begin = size_;
@@ -35,7 +35,7 @@ class PayloadWriter {
   void add_copy(std::span<const T> values) {
     std::ranges::copy(values, add<T>(values.size()).begin());
   }
-  /// Goes on with an array of bytes, until `pad`.
+  /// Appends to an array of bytes; call `pad` at its end.
   void append(std::string_view bytes) {
     reserve(size_ + bytes.size());
     std::ranges::copy(std::as_bytes(std::span(bytes)), bytes_.data() + size_);
@@ -43,7 +43,6 @@ class PayloadWriter {
   }
   void pad() { static_cast<void>(add<char>(0)); }
 
-  /// The array that was added at an offset.
   template <class T>
   [[nodiscard]] std::span<T> at(std::size_t offset, std::size_t count) noexcept {
     return {reinterpret_cast<T*>(bytes_.data() + offset), count};
@@ -85,7 +84,7 @@ Result<void> check_can_erase(const KindDescription& kind) {
 
 }  // namespace
 
-/// The payload of the last change, and what is used on the way to it.
+/// The payload of the last change, and scratch memory for it.
 class ChangeEncoder::Buffers {
  public:
   [[nodiscard]] Change change(Operation operation, std::size_t keys) const noexcept {
@@ -106,11 +105,10 @@ class ChangeEncoder::Buffers {
     }
   }
 
-  /// The same, and names: `time_of(index)` is the time of a key.
+  /// Adds names; `time_of(index)` is the time of a key.
   template <class TimeOf>
   void write_named(const FilterBody& filter, Keys keys, const TimeOf& time_of);
 
-  /// As the kind's KeyShape says.
   [[nodiscard]] Result<Change> insert(const FilterBody& filter, Keys keys) {
     switch (filter.kind().key_shape) {
       case KeyShape::named:
@@ -125,10 +123,10 @@ class ChangeEncoder::Buffers {
   }
 
  private:
-  /// The digests of keys' segments. Errors: invalid_argument for too many of them.
+  /// Writes the digests of the keys' segments. Errors: invalid_argument for more than kMaxSegments.
   [[nodiscard]] Result<void> write_paths(const FilterBody& filter, Keys keys);
 
-  /// As for_each_key_window, with memory that is kept.
+  /// As detail::for_each_key_window, with reused memory.
   template <class Use>
   void for_each_window(const FilterBody& filter, Keys keys, const Use& use) {
     if (filter.canonical_version() == 0) {

@@ -1,5 +1,27 @@
 #pragma once
 
+/// The capabilities of filter kinds as concepts, and the contract of the members that kinds share. A kind documents
+/// only what differs.
+///
+///   - `create`: errors are invalid_argument for an impossible request, and out_of_space.
+///   - `from_image`: attaches to an image of this kind. Errors: corrupt; unsupported_version for an unknown layout,
+///     policy or rule.
+///   - `create_like`: makes an empty filter that merges with this one. Errors: out_of_space.
+///   - `Params`: the kind's parameters as the image stores them.
+///   - `insert`: never fails unless documented. Beyond the capacity the false-positive rate rises.
+///   - `observe`: inserts, and returns what `may_contain` returned before. Queries never fail or throw.
+///   - Batches of digests or of integer keys (hashed as by `hasher()`): the fast path, same result as single calls in
+///     this order. Shape: one outcome per key; may be empty; must not overlap.
+///   - `merge`: adds the other filter's keys or counts. Errors: invalid_argument if size, parameters or seed differ.
+///   - `clear`: removes every key; a tick stays. `relocate`: lets the image move in memory; needs the filter alone.
+///   - `fill_ratio`, `keys_estimate`, `fpr_estimate`: from the cells as they are, at the cost of a pass over them:
+///     share of cells in use; number of distinct keys, infinite if no cell is unused; false-positive probability of an
+///     absent key.
+///   - `fpr_expected`: the false-positive rate by the kind's formula, for so many distinct keys.
+///   - `lines_per_key`: cache lines per operation, at most.
+///   - Threads, unless documented: any number of readers beside one writer. `advance`, `seal`, `clear`, `merge` and
+///     moving need the filter alone.
+
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -17,7 +39,7 @@ struct Promise {
   bool forgets = false;             ///< keys expire with time, or are overwritten by later keys
 };
 
-/// Answers "may this key have been inserted?". Queries are total and never throw; inserting never fails.
+/// Answers "may this key have been inserted?".
 template <class F>
 concept MembershipFilter = std::movable<F> && requires(F filter, const F asked, Digest digest) {
   typename F::Params;
@@ -29,7 +51,7 @@ concept MembershipFilter = std::movable<F> && requires(F filter, const F asked, 
   requires noexcept(asked.may_contain(digest));
 };
 
-/// Batches: the fast path, which must agree with single calls in the same order.
+/// Has batches.
 template <class F>
 concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, std::span<const Digest> digests,
                                                       std::span<const std::uint64_t> keys, std::span<bool> outcomes) {
@@ -50,8 +72,8 @@ enum class EraseResult : std::uint8_t {
   stuck,      ///< refused: its counters are at their largest value, so its count is unknown
 };
 
-/// Removes keys. A key that was inserted more often than removed is found. Removing an absent key is refused unless it
-/// is a false positive, whose removal corrupts other keys.
+/// Removes keys. A key inserted more often than removed is still found. Removing an absent key is refused unless it is
+/// a false positive, whose removal corrupts other keys.
 template <class F>
 concept DeletableFilter = MembershipFilter<F> && requires(F filter, Digest digest, std::span<const Digest> digests,
                                                           std::span<EraseResult> results) {
@@ -85,8 +107,8 @@ concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
   requires noexcept(filter.advance(tick));
 };
 
-/// Gives each key a time to live of its own, if it was created so. The generation until which a key lives is counted in
-/// ticks: it is found at all of those before it.
+/// Gives each key its own time to live, if the filter was created with one. `until` is a tick: the key is found at
+/// every tick before it.
 template <class F>
 concept ExpiringFilter = DecayingFilter<F> && MembershipFilter<F> &&
                          requires(F filter, const F asked, std::span<const Digest> digests,
@@ -115,7 +137,7 @@ concept DecayedFrequencyFilter =
       requires noexcept(asked.estimate(digest));
     };
 
-/// A value of a key, and the number of the key's cells that hold it.
+/// A value, and how many of the key's cells hold it.
 struct ValueMatches {
   std::uint32_t value = 0;
   std::uint32_t matches = 0;
@@ -144,7 +166,7 @@ concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest,
   { filter.erase(digest, id) } -> std::same_as<EraseResult>;
 };
 
-/// Stores the bytes of keys beside their digests, and takes a time with each.
+/// Stores the bytes of keys beside their digests, and the time of each insertion.
 template <class F>
 concept NamedFilter = DecayingFilter<F> && MembershipFilter<F> &&
                       requires(F filter, const F asked, Digest digest, std::string_view name, Time time) {
@@ -152,8 +174,7 @@ concept NamedFilter = DecayingFilter<F> && MembershipFilter<F> &&
                         { asked.newest() } -> std::same_as<Time>;
                       };
 
-/// Answers about keys that are paths: a digest per segment. A batch is the digests of many paths, and where each path
-/// ends; it is the fast path and agrees with single calls in the same order.
+/// Keys are paths: a digest per segment. A batch is the digests of many paths, and where each path ends.
 template <class F>
 concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::span<const Digest> segments,
                                                  std::span<const std::uint32_t> ends, std::span<bool> outcomes) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a filter class becomes a kind: included by the file NAME_kind.cpp in each kind's folder, and by nothing else.
+/// Makes a filter class a kind: included only by the file NAME_kind.cpp of each kind.
 ///
 /// That file writes a struct with the members below and ends with MANKAI_DEFINE_KIND(NAME, STRUCT):
 ///
@@ -15,7 +15,7 @@
 ///     static void describe(const Filter& filter, FilterInfo& info);
 ///     // optional: plan, plan_within, plan_forgetting, with the types of KindDescription's members
 ///
-/// Everything else is derived from the concepts that the class satisfies.
+/// The concepts that the class satisfies determine everything else.
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@
 
 namespace mankai {
 
-/// What every kind is created from.
+/// The common options of all kinds.
 struct CreateRequest {
   std::uint64_t keys = 0;
   double fpr = 0;
@@ -45,7 +45,7 @@ struct CreateRequest {
 /// Defaults of the structs of kinds.
 struct KindDefaults {
   static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;             ///< beyond the keys that it was created for
+  static constexpr bool kCanGrow = false;             ///< beyond the capacity that it was created with
   static constexpr bool kHasLockFreeReaders = false;  ///< readers may run beside every change, advance included
 };
 
@@ -57,7 +57,7 @@ void describe_decay(const Decay& decay, FilterInfo& info);
 
 namespace detail {
 
-/// A filter that was created for a first number of keys and grows beyond it.
+/// A filter that grows beyond the capacity that it was created with.
 template <class F>
 concept GrowingFrom = requires(const F filter) { filter.initial_keys(); };
 
@@ -80,7 +80,7 @@ Result<F> open_image(Region region, Trust trust, const Memory& memory) {
   }
 }
 
-/// Calls `use(start, digests, ends)` with the digests of the segments of a window of URLs.
+/// Calls `use(start, digests, ends)` per window of URLs with the digests of their segments.
 template <class F, class Use>
 void for_each_path_window(const F& filter, Keys keys, const Use& use) {
   Paths paths(keys.size());
@@ -116,7 +116,7 @@ void count_keys_of(const F& filter, Keys keys, std::span<Count> counts) {
   });
 }
 
-/// Returns the tick of a time that is not before the filter's. Errors: invalid_argument.
+/// Errors: invalid_argument for a time before the filter's.
 template <class F>
 Result<Tick> tick_of_filter(const F& filter, Time time) {
   if (!has_time_of(filter)) {
@@ -132,11 +132,11 @@ Result<Tick> tick_of_filter(const F& filter, Time time) {
   return tick;
 }
 
-/// The description that K's file defines; the macro specializes it.
+/// The description in K's file; the macro specializes it.
 template <class K>
 const KindDescription& description_of() noexcept;
 
-/// The kind of the description that K's file defines.
+/// The Kind of K's description.
 template <class K>
 class KindBody final : public FilterBody {
  public:
@@ -296,7 +296,7 @@ class KindBody final : public FilterBody {
   F filter_;
 };
 
-/// Reads the options, creates the filter, and records the version of the URL rules where its keys are canonicalized.
+/// Parses the options, creates the filter, and stores the version of the URL rules if its keys are canonicalized.
 template <class K>
 Result<AnyFilter> create_kind(const FilterSpec& spec, const HashSpec& hash, const Memory& memory) {
   MANKAI_ASSIGN(const typename K::Options options, options_from<K>(spec.options));
@@ -308,7 +308,7 @@ Result<AnyFilter> create_kind(const FilterSpec& spec, const HashSpec& hash, cons
   return AnyFilter(std::move(filter));
 }
 
-/// Opens an image of the kind. Errors: corrupt.
+/// Errors: corrupt.
 template <class K>
 Result<AnyFilter> open_kind(Region region, Trust trust, const Memory& memory) {
   MANKAI_ASSIGN(typename K::Filter filter, open_image<typename K::Filter>(std::move(region), trust, memory));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a filter class provides to AnyFilter: one virtual call per batch of keys.
+/// The interface of a filter class to AnyFilter: one virtual call per batch of keys.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,6 @@ class FilterBody {
   virtual ~FilterBody() = default;
 
   [[nodiscard]] virtual const KindDescription& kind() const noexcept = 0;
-  /// The filter itself, of the kind's class.
   [[nodiscard]] virtual void* address() noexcept = 0;
 
   // As AnyFilter's functions of the same names.
@@ -51,20 +50,20 @@ class FilterBody {
   [[nodiscard]] virtual std::vector<std::byte> to_bytes() const = 0;
   [[nodiscard]] virtual Result<void> verify() const = 0;
 
-  // What ChangeEncoder asks.
-  /// Returns the tick of a time. Errors: invalid_argument for a kind without time, and for a time before the filter's.
+  // For ChangeEncoder.
+  /// Errors: invalid_argument for a kind without time, and for a time before the filter's.
   [[nodiscard]] virtual Result<Tick> tick_at(Time time) const = 0;
-  /// Returns the time of a key that arrives without one, for kinds that store names.
+  /// The time of a key that arrives without one, for kinds that store names.
   [[nodiscard]] virtual Time now() const noexcept = 0;
   /// Errors: invalid_argument for an id that the filter cannot take.
   [[nodiscard]] virtual Result<void> check_id(std::uint64_t id) const = 0;
-  /// Errors: out_of_space for a filter that does not grow and has no room for so many keys more.
+  /// Errors: out_of_space for a filter that does not grow and has no room for so many more keys.
   [[nodiscard]] virtual Result<void> check_room(std::size_t keys) const = 0;
-  /// Errors: invalid_argument for a filter that was created so that keys cannot be removed, of a kind where they can.
+  /// Errors: invalid_argument for a filter that was created without removal, of a kind that has it.
   [[nodiscard]] virtual Result<void> check_erase() const = 0;
-  /// Returns the generation until which a key lives. Errors: as ChangeEncoder::insert_until.
+  /// The tick until which a key lives. Errors: as ChangeEncoder::insert_until.
   [[nodiscard]] virtual Result<std::uint64_t> until_of(Time expiry) const = 0;
-  /// Prefetches the cells of a single key, with its id where it has one.
+  /// Prefetches the cells of one key; `id` selects its sub-filter.
   virtual void prefetch(Digest digest, std::optional<std::uint64_t> id) const noexcept = 0;
 };
 

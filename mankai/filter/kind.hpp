@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a kind of filter is, as one value: its name, abilities, options, and how it is created, opened and sized.
-/// `kinds()` lists every kind. Everything that treats all kinds alike (specs, plans, stores, the command, the C ABI,
-/// the test suites) is driven by that list.
+/// A kind of filter as one value: its name, capabilities, options, and functions that create, open and size it. The
+/// list `kinds()` drives everything that treats all kinds alike: specs, plans, stores, the command, the C ABI, the
+/// tests.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ struct FilterSpec;
 struct ForgettingRequest;
 struct PlanRow;
 
-/// The number of a kind: its class's kKind. The values are part of the image format and are never reused.
+/// A class's kKind. The values are part of the image format and are never reused.
 enum class Kind : std::uint16_t {};
 
 /// How key bytes become digests for a kind.
@@ -35,7 +35,7 @@ enum class KeyShape : std::uint8_t {
   named,     ///< one digest of all bytes, and the bytes themselves
 };
 
-/// An option that only some kinds have.
+/// An option of some kinds only.
 struct KindOption {
   std::string_view name;                      ///< in specs and, after "--", on the command line
   std::string_view value;                     ///< the placeholder in help texts; empty for a flag, whose value is "yes"
@@ -43,7 +43,7 @@ struct KindOption {
   std::string_view help;
 };
 
-/// Options as text, in the order of a kind's list: the pairs of name and value that differ from the default.
+/// Option names and values that differ from the default, in the order of a kind's list.
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// A kind of filter. Each kind's folder defines one of these (`define_kind.hpp`).
@@ -56,17 +56,17 @@ struct KindDescription {
   bool can_count;
   bool can_grow;
   bool can_merge;
-  bool counts_decay;           ///< its counts decay with time
-  bool has_time;               ///< keys expire or decay with the time that the caller passes, or can be made to
-  bool has_ttl;                ///< filters can be created so that each key has a time to live of its own
-  bool forgets;                ///< keys are dropped with time, or as other keys arrive
+  bool counts_decay;  ///< counts decay with time
+  bool has_time;      ///< keys expire or decay as the caller passes the time, in some or all filters of the kind
+  bool has_ttl;       ///< filters can be created whose keys each have their own time to live
+  bool forgets;       ///< keys expire with time, or are overwritten by later keys
   bool has_lock_free_readers;  ///< readers may run beside the single writer
 
-  /// Small filters of this kind, one of each shape that it can have: specs without the kind's name. The test suites
-  /// of specs, changes, stores, crashes, corruption and contracts run over them.
+  /// Specs, without the kind's name, of small filters: one per shape that the kind can have. The test suites of specs,
+  /// changes, stores, crashes, corruption and contracts run over them.
   std::span<const std::string_view> examples;
   std::span<const KindOption> options;
-  /// Checks options and returns those that differ from their default. Errors: invalid_argument, naming the option.
+  /// Checks options and returns those that differ from their default. Errors: invalid_argument that names the option.
   Result<OptionTexts> (*normalize)(const OptionTexts& options);
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
@@ -74,27 +74,27 @@ struct KindDescription {
   /// Errors: corrupt.
   Result<AnyFilter> (*open)(Region region, Trust trust, const Memory& memory);
 
-  /// Sizes for a number of keys and a rate. nullptr: what the kind needs depends on more than that.
+  /// Sizes for a number of keys and a rate; nullptr if the kind needs more parameters.
   Result<std::vector<PlanRow>> (*plan)(const SizeRequest& request);
-  /// The rate that so many keys reach in so many cache lines of cells. nullptr: not offered.
+  /// The rate of a filter of `lines` cache lines of cells with `keys` keys; nullptr: not offered.
   std::vector<PlanRow> (*plan_within)(std::uint64_t keys, std::uint64_t lines);
-  /// Sizes for remembering so many events. nullptr: not offered.
+  /// Sizes for a ForgettingRequest; nullptr: not offered.
   Result<std::vector<PlanRow>> (*plan_forgetting)(const ForgettingRequest& request);
 };
 
 /// Every kind, the default first.
 [[nodiscard]] std::span<const KindDescription* const> kinds() noexcept;
-/// The kind that a new filter has unless the request names one.
+/// The kind of a new filter unless requested otherwise.
 [[nodiscard]] Kind default_kind() noexcept;
 
-/// Returns the description, or nullptr for a number that no kind has.
+/// nullptr for an unknown kind.
 [[nodiscard]] const KindDescription* find_kind(Kind kind) noexcept;
 /// Pre: a kind of the list.
 [[nodiscard]] const KindDescription& description_of(Kind kind) noexcept;
 /// Errors: not_found, with the names of all kinds.
 [[nodiscard]] Result<Kind> parse_kind(std::string_view name);
 
-/// Returns the error "a filter of kind X WHAT; these can: …", with the kinds for which `can` holds.
+/// The error "a filter of kind X WHAT; these can: …", with the kinds for which `can` holds.
 [[nodiscard]] std::unexpected<Error> unable(const KindDescription& kind, std::string_view what,
                                             bool (*can)(const KindDescription&));
 

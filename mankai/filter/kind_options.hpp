@@ -1,7 +1,7 @@
 #pragma once
 
-/// How a kind lists the options that only it has: a table of OptionOf<Options>, whose entries read and write the
-/// members of the kind's own struct. The functions below make entries for the common types of members.
+/// A kind's own options: a table of OptionOf<Options>, whose entries parse and format the members of the kind's own
+/// struct. The functions below make entries for common types of members.
 
 #include <algorithm>
 #include <array>
@@ -19,12 +19,12 @@
 
 namespace mankai {
 
-/// An option, and how it is read into and written from a kind's struct.
+/// An option, and how to parse it into a kind's struct and format it.
 template <class Options>
 struct OptionOf {
   KindOption text;
   Result<void> (*read)(std::string_view name, Options& options, std::string_view text);
-  /// Returns an empty text for the default.
+  /// Empty for the default.
   std::string (*write)(const Options& options);
 };
 
@@ -42,7 +42,7 @@ inline constexpr auto kOptionTable = [] {
   return table;
 }();
 
-/// Errors: invalid_argument for an option that the kind does not have or a value that it cannot have.
+/// Errors: invalid_argument for an unknown option or an invalid value.
 template <class K>
 Result<typename K::Options> options_from(const OptionTexts& texts) {
   typename K::Options options;
@@ -57,7 +57,7 @@ Result<typename K::Options> options_from(const OptionTexts& texts) {
   return options;
 }
 
-/// Returns the options that differ from their default.
+/// The options that differ from their default.
 template <class K>
 OptionTexts texts_of(const typename K::Options& options) {
   OptionTexts texts;
@@ -84,7 +84,7 @@ using MemberType = std::remove_cvref_t<decltype(std::declval<Options&>().*member
 
 }  // namespace detail
 
-/// A whole number from `least` to `most`.
+/// An integer from `least` to `most`.
 template <class Options, auto member, std::uint64_t least, std::uint64_t most>
 constexpr OptionOf<Options> number_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
@@ -108,7 +108,7 @@ constexpr OptionOf<Options> number_option(std::string_view name, std::string_vie
               }};
 }
 
-/// Any number of things, such as 10M.
+/// A count, such as 10M.
 template <class Options, auto member>
 constexpr OptionOf<Options> count_option(std::string_view name, std::string_view help) {
   return {.text = {.name = name, .value = "N", .choices = {}, .help = help},
@@ -143,7 +143,7 @@ constexpr OptionOf<Options> duration_option(std::string_view name, std::string_v
               }};
 }
 
-/// A number from 0 to `most`; 1 where `most` is 0. Neither end is excluded unless `is_open`.
+/// A number from 0 to `most`, or 1 if `most` is 0; `is_open` excludes both ends.
 template <class Options, auto member, int most, bool is_open = false>
 constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
@@ -171,7 +171,7 @@ constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view
               }};
 }
 
-/// One of several values; `values` is an array of them, the default first, and `names` has the name of each.
+/// One of several values: `values` is an array of them, the default first, `names` an array of their names.
 template <class Options, auto member, const auto& values, const auto& names>
 constexpr OptionOf<Options> choice_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = names, .help = help},
@@ -198,7 +198,7 @@ constexpr OptionOf<Options> choice_option(std::string_view name, std::string_vie
               }};
 }
 
-/// A flag, false unless it is given.
+/// A flag [default: false].
 template <class Options, auto member>
 constexpr OptionOf<Options> flag_option(std::string_view name, std::string_view help) {
   return {.text = {.name = name, .value = {}, .choices = {}, .help = help},

@@ -1,6 +1,6 @@
 #include "mankai/filter/kind.hpp"
 
-// The list of kinds: the one line to add for a new kind, after its folder. The first one is the default.
+// The list of kinds, the default first: the one line to add for a new kind, besides its folder.
 #define MANKAI_FOR_EACH_KIND(kind)                                                                        \
   kind(blocked_bloom) kind(bloom) kind(scalable_bloom) kind(counting_bloom) kind(scalable_counting_bloom) \
       kind(layered_url_bloom) kind(rotating_bloom) kind(fading_fingerprints) kind(decayed_top)            \

@@ -12,7 +12,7 @@ constexpr std::uint64_t kLineBytes = kCacheLineBytes;
 
 using Rows = std::vector<PlanRow>;
 
-// The most lines of cells whose image, checksums included, is at most `bytes` long.
+// The most lines of cells whose image, checksums included, has at most `bytes` bytes.
 std::uint64_t lines_within(std::uint64_t bytes) {
   std::uint64_t lines = bytes / kLineBytes;
   while (lines > 0 && image_bytes_for(lines * kLineBytes) > bytes) {
@@ -30,7 +30,7 @@ std::uint64_t lines_within(const KindDescription& kind, std::uint64_t bytes) {
   return bytes <= around ? 0 : lines_within((bytes - around) / kLineBytes * kLineBytes);
 }
 
-// The rows of every kind that answers; the first refusal if none does.
+// The rows of all kinds that succeed; the first error if none does.
 template <class Ask>
 Result<Rows> rows_of_kinds(const Ask& ask) {
   Rows all;
@@ -54,7 +54,7 @@ Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
 }
 
 Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes) {
-  // The rate is the answer here, so any valid one passes the check of the request.
+  // The rate is the result here, so any valid one passes check_request.
   MANKAI_TRY(check_request({.keys = keys, .fpr = 0.5}));
   MANKAI_ASSIGN(Rows all, rows_of_kinds([&](const KindDescription& kind) -> Result<Rows> {
                   const std::uint64_t lines = lines_within(kind, std::min(bytes, kMaxImageBytes));

@@ -12,20 +12,19 @@
 
 namespace mankai {
 
-/// What filter to create.
+/// A filter to create.
 struct FilterSpec {
   Kind kind = default_kind();
   std::uint64_t keys = 0;
   double fpr = 0.01;
   HashKind hash = kDefaultHash;
   std::optional<std::array<std::uint64_t, 2>> seed{};  ///< unset: drawn at random when the filter is created
-  bool canonical = false;                              ///< keys are URLs and are canonicalized; always so for paths
-  OptionTexts options{};                               ///< the kind's own, as text
+  bool canonical = false;  ///< keys are URLs and are canonicalized; always so for path kinds
+  OptionTexts options{};   ///< the kind's own, as text
 };
 
-/// Returns the value of an option, or an empty text if the spec does not set it.
+/// Empty if the spec does not set the option.
 [[nodiscard]] std::string_view option_of(const FilterSpec& spec, std::string_view name) noexcept;
-/// Sets an option of the spec's kind, or replaces its value.
 void set_option(FilterSpec& spec, std::string_view name, std::string value);
 
 /// An option, and the kinds that have it.
@@ -34,26 +33,26 @@ struct SharedOption {
   std::vector<const KindDescription*> kinds;
 };
 
-/// Every option that not all kinds have, in the order of the kinds.
+/// Every option of some but not all kinds, in the order of the kinds.
 [[nodiscard]] std::span<const SharedOption> shared_options();
 
-/// Reads a spec such as "blocked-bloom:keys=1e7,fpr=0.01,hash=xxh3,seed=42" or "bloom:keys=10M,k=7".
-/// The kind may stand alone or be left out. Errors: not_found for the kind; invalid_argument naming the option.
+/// Parses a spec such as "blocked-bloom:keys=1e7,fpr=0.01,hash=xxh3,seed=42" or "bloom:keys=10M,k=7". The kind may be
+/// omitted, or given alone. Errors: not_found for the kind; invalid_argument that names the option.
 [[nodiscard]] Result<FilterSpec> parse_spec(std::string_view text);
 
-/// Writes a spec that parse_spec reads back, seed included when there is one.
+/// Inverse of parse_spec; includes the seed if set.
 [[nodiscard]] std::string to_string(const FilterSpec& spec);
 
-/// Checks the options of a spec. Errors: invalid_argument naming the option, and for one of other kinds those kinds.
+/// Errors: invalid_argument that names the option, and for an option of other kinds those kinds.
 [[nodiscard]] Result<void> check_options(const FilterSpec& spec);
 
-/// Reads a count of things: 1000000, 1e6, 2.5e6, 10k, 10M, 2G (decimal multiples). Errors: invalid_argument.
+/// Parses a count: 1000000, 1e6, 2.5e6, 10k, 10M, 2G (decimal multiples). Errors: invalid_argument.
 [[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text);
-/// Reads a size: a count of bytes, or 64KiB, 64MiB, 4GiB, 1TiB. Errors: invalid_argument.
+/// Parses a number of bytes: 64, 64KiB, 64MiB, 4GiB, 1TiB. Errors: invalid_argument.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
-/// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
+/// Parses a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless between 0 and 1, both excluded.
 [[nodiscard]] Result<double> parse_rate(std::string_view text);
-/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for a keyed hash's 128.
+/// Parses a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for a keyed hash's 128.
 [[nodiscard]] Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text);
 [[nodiscard]] Result<HashKind> parse_hash(std::string_view text);
 

@@ -12,7 +12,7 @@ namespace {
 using detail::bad;
 using detail::reads_whole;
 
-/// Doubles hold every whole number up to here.
+/// Doubles represent every integer up to here.
 constexpr double kExactDouble = 9007199254740992.0;
 
 bool reads_hex(std::string_view text, std::uint64_t& value) {
@@ -46,7 +46,7 @@ Result<std::uint64_t> parse_count(std::string_view text) {
   if (!reads_whole(digits, number) || !(number >= 0)) {
     return bad("count", text, "a whole number such as 1000000, 1e6 or 10M");
   }
-  // 2.3e6 is not a whole double times a power of ten to the last bit: the nearest whole number is what was meant.
+  // 2.3 times 1e6 is not exact in doubles: rounds to the nearest integer.
   const double scaled = number * multiple;
   const double nearest = std::round(scaled);
   if (!(nearest <= kExactDouble) || std::abs(scaled - nearest) > nearest * 1e-12) {
@@ -92,7 +92,7 @@ Result<double> parse_rate(std::string_view text) {
 Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text) {
   std::array<std::uint64_t, 2> seed{};
   constexpr std::size_t kWordDigits = 16;
-  // First, because 32 digits may all be decimal ones.
+  // First, because all 32 digits may be decimal.
   if (text.size() == 2 * kWordDigits && reads_hex(text.substr(0, kWordDigits), seed[1]) &&
       reads_hex(text.substr(kWordDigits), seed[0])) {
     return seed;

@@ -14,7 +14,7 @@
 
 namespace mankai {
 
-// A basket that is filled and emptied often between two batches would otherwise saturate its counters.
+// Without this, a basket that is filled and emptied often between two batches would saturate its counters.
 KeptChanges without_passing_keys(const GateChanges& changes) {
   std::vector<std::string_view> came(changes.inserted.begin(), changes.inserted.end());
   std::vector<std::string_view> went(changes.erased.begin(), changes.erased.end());
@@ -29,7 +29,6 @@ KeptChanges without_passing_keys(const GateChanges& changes) {
   return kept;
 }
 
-// The filter is in memory_ or in store_.
 class Gate::Impl {
  public:
   Impl(AnyFilter filter, const GateOptions& options, std::string source_id)
@@ -40,7 +39,6 @@ class Gate::Impl {
   Impl(Store store, const GateOptions& options)
       : store_(std::move(store)), options_(options), core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
 
-  // Reads the position in the file.
   Result<void> take_position() {
     MANKAI_ASSIGN(auto position, gate_position_of(store_->position()));
     if (position) {
@@ -62,7 +60,7 @@ class Gate::Impl {
                                                    std::to_string(position));
     }
     MANKAI_TRY(check_position_mark(changes.mark));
-    // If an exception leaves a change half applied, this error stays.
+    // Stays set if an exception leaves a change half applied.
     failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory to apply a change"};
     if (auto done = change(changes, position); !done) {
       failure_ = done.error();
@@ -122,7 +120,7 @@ class Gate::Impl {
  private:
   friend class Gate;
 
-  // Inserts before it erases, so that a key that is present before and after is never "empty" in between.
+  // Inserts before erasing, so that a key that is present before and after is never "empty" in between.
   Result<void> change(const GateChanges& changes, std::uint64_t position) {
     if (changes.clears) {
       return replace(changes, position);
@@ -137,7 +135,7 @@ class Gate::Impl {
     return commit(position, changes.mark);
   }
 
-  // Clears the filter and applies the changes while no question is answered.
+  // Clears the filter and applies the changes while no query is answered.
   Result<void> replace(const GateChanges& changes, std::uint64_t position) {
     const KeptChanges kept = without_passing_keys(changes);
     Result<void> done;

@@ -20,7 +20,7 @@ struct Field {
   std::uint64_t GateCounts::* value;
 };
 
-// One line each, in this order.
+// One line per field, in this order.
 constexpr std::array<Field, 7> kFields = {{{"asked", &GateCounts::asked},
                                            {"empty", &GateCounts::empty},
                                            {"maybe", &GateCounts::maybe},
@@ -43,7 +43,7 @@ bool take_count(std::string_view& text, std::string_view name, std::uint64_t& va
   return true;
 }
 
-// The lock is held for a few bytes; a second is more than many writers need.
+// The lock is held for a few bytes; a second is enough for many writers.
 Result<FileLock> lock_counts(const std::string& path) {
   constexpr int kAttempts = 200;
   constexpr auto kPause = std::chrono::milliseconds(5);
@@ -56,11 +56,10 @@ Result<FileLock> lock_counts(const std::string& path) {
   }
 }
 
-// With the permissions of the gate.
 Result<void> make_file(const std::string& path, FileMode mode) {
   const std::string text = to_text(GateCounts{});
   auto made = write_file(path, std::as_bytes(std::span(text)), Existing::refuse, nullptr, system_calls(), mode);
-  // Another process may have made it meanwhile.
+  // Another process may have made it in between.
   return made || made.error().code == ErrorCode::invalid_argument ? Result<void>{} : made;
 }
 

@@ -1,14 +1,13 @@
 #pragma once
 
-/// Numbers of questions and answers of a gate, summed over the processes that ask it: NAME.mk-counts, a small text file
-/// beside NAME.mk, from which `mankai gate status` computes the saved queries.
+/// The query counts of a gate, summed over processes: NAME.mk-counts, a small text file, for `mankai gate status`.
 ///
 ///     mankai gate counts 1
 ///     asked 5000000
 ///     empty 4742411
 ///     ...
 ///
-/// Each process adds its counts when it wants to, such as once a minute and at its end.
+/// Each process adds its counts when it chooses, such as once a minute and before it exits.
 
 #include <string>
 #include <string_view>
@@ -18,7 +17,7 @@
 
 namespace mankai {
 
-/// As the top of this file shows.
+/// Formats the counts as at the top of this file.
 [[nodiscard]] std::string to_text(const GateCounts& counts);
 /// Errors: corrupt, naming the line; unsupported_version.
 [[nodiscard]] Result<GateCounts> parse_gate_counts(std::string_view text);
@@ -26,12 +25,11 @@ namespace mankai {
 /// Returns the difference of two counts.
 [[nodiscard]] GateCounts counted_since(const GateCounts& now, const GateCounts& before) noexcept;
 
-/// Returns the path of the counts of a gate's file.
+/// Returns the path of the counts file of a gate file.
 [[nodiscard]] std::string gate_counts_path(const std::string& gate_path);
 /// Returns zeros if there is no file. Errors: as parse_gate_counts; io.
 [[nodiscard]] Result<GateCounts> read_gate_counts(const std::string& gate_path);
-/// Adds counts atomically, one process at a time. Errors: as read_gate_counts; locked when others take too long;
-/// out_of_space.
+/// Adds counts atomically, one process at a time. Errors: as read_gate_counts; locked after a second; out_of_space.
 [[nodiscard]] Result<void> add_gate_counts(const std::string& gate_path, const GateCounts& counts);
 
 }  // namespace mankai

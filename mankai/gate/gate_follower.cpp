@@ -29,7 +29,7 @@ Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
               .position = *position ? std::optional((*position)->position) : std::nullopt};
 }
 
-// Two builds may have the same numbers, but never the same seed.
+// Two builds may have the same sequence and position, but never the same seed.
 bool is_same(const Copy& a, const Copy& b) {
   return a.report.sequence == b.report.sequence && a.report.position == b.report.position &&
          a.filter.as<CountingBloom>()->hash() == b.filter.as<CountingBloom>()->hash();

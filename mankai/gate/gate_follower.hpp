@@ -1,6 +1,6 @@
 #pragma once
 
-/// A read-only copy of a gate's file that another process keeps in step, for each of several web servers.
+/// A read-only copy of a gate file that another process keeps in step, such as for several web servers.
 ///
 ///     auto gate = mankai::GateFollower::open("baskets.mk");     // `mankai gate sync baskets.mk` runs elsewhere
 ///     std::jthread fresh([&](std::stop_token stop) {
@@ -19,14 +19,12 @@
 
 namespace mankai {
 
-/// Answers as Gate does, but as of the last refresh, which lengthens the window between a commit and its application;
-/// `maybe(key, after)` closes it. A refresh does not tell which keys have changed, so it empties the memo if any has.
-///
-/// Cost:    maybe as Gate's. A refresh after a change reads the file and replays its journal.
-/// Threads: any thread asks and reports at any time, also beside a refresh; refreshes take turns.
+/// Answers as Gate does, as of the last refresh; `maybe(key, after)` closes the longer window. Any change empties the
+/// memo. Cost: maybe: as Gate; a refresh after a change reads the file and replays its journal. Threads: queries and
+/// reports are safe together and with a refresh; refreshes take turns.
 class GateFollower {
  public:
-  /// Opens a gate's file without a lock. Errors: as open_filter's and Gate::open's.
+  /// Opens a gate file without a lock. Errors: as open_filter and Gate::open.
   [[nodiscard]] static Result<GateFollower> open(const std::string& path, const GateOptions& options = {});
 
   GateFollower(GateFollower&&) noexcept;
@@ -35,16 +33,16 @@ class GateFollower {
   GateFollower& operator=(const GateFollower&) = delete;
   ~GateFollower();
 
-  /// Reads the file again if it has changed; returns whether it has. Errors: as open's; the old copy then answers on.
+  /// Reads the file again if it has changed; returns whether it has. Errors: as open; the old copy then stays in use.
   [[nodiscard]] Result<bool> refresh();
 
-  /// As Gate's.
+  /// As in Gate.
   [[nodiscard]] GateAnswer maybe(std::string_view key) const noexcept;
   [[nodiscard]] GateAnswer maybe(std::string_view key, std::uint64_t after) const noexcept;
   void report_false_positive(std::string_view key, const GateAnswer& answer) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
   [[nodiscard]] GateCounts counts() const noexcept;
-  /// Threads: not beside a refresh.
+  /// Threads: not during a refresh.
   [[nodiscard]] GateFacts facts() const;
 
  private:

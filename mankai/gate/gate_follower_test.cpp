@@ -91,8 +91,8 @@ TEST_F(GateFollowerTest, a_refresh_forgets_what_was_reported) {
   auto follower = GateFollower::open(path());
   std::string key;
   for (int i = 0; key.empty(); ++i) {
-    const std::string stranger = "absent key " + std::to_string(i);
-    key = follower->maybe(stranger) ? stranger : "";
+    const std::string absent_key = "absent key " + std::to_string(i);
+    key = follower->maybe(absent_key) ? absent_key : "";
   }
   const GateAnswer first = follower->maybe(key);
   follower->report_false_positive(key, first);

@@ -13,7 +13,7 @@ bool fits(std::string_view word, std::size_t most_bytes) {
   return word.size() <= most_bytes && std::ranges::all_of(word, [](char c) { return c > ' ' && c <= '~'; });
 }
 
-// Removes a space and a word from the front; an empty text has the word "". False for a space without a word.
+// Removes a space and a word from the front; an empty text has the word "". Returns false for a space without a word.
 bool take_word(std::string_view& text, std::string_view& word) {
   word = {};
   if (text.empty()) {

@@ -10,8 +10,8 @@
 
 namespace mankai {
 
-/// The position of a gate's source. The gate's file stores it as text: the decimal number, then the source's id if it
-/// has one, then the position's mark, which needs an id; separated by spaces.
+/// The position of a gate's source. A gate file stores it as text, separated by spaces: the decimal number, the
+/// source's id if there is one, and the mark, which requires an id.
 struct GatePosition {
   std::uint64_t position = 0;
   std::string source_id = {};
@@ -24,12 +24,12 @@ struct GatePosition {
 [[nodiscard]] std::string to_text(const GatePosition& position);
 /// Errors: corrupt.
 [[nodiscard]] Result<GatePosition> parse_gate_position(std::string_view text);
-/// Reads the position in a gate's file; nothing if there is none. Errors: corrupt.
+/// Returns the position in a gate file; empty if it has none. Errors: corrupt.
 [[nodiscard]] Result<std::optional<GatePosition>> gate_position_of(const SourcePosition& stored);
 
-/// Errors: invalid_argument unless it has at most 32 printable characters, none of them a space.
+/// Errors: invalid_argument unless the id has at most 32 printable characters and no space.
 [[nodiscard]] Result<void> check_source_id(std::string_view id);
-/// Errors: invalid_argument unless it has at most 10 such characters.
+/// Errors: invalid_argument unless the mark has at most 10 such characters.
 [[nodiscard]] Result<void> check_position_mark(std::string_view mark);
 
 }  // namespace mankai

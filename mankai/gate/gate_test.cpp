@@ -45,7 +45,7 @@ Result<void> erase(Gate& gate, std::string_view key, std::uint64_t position) {
   return gate.apply({.erased = {&key, 1}}, position);
 }
 
-std::string stranger(const Gate& gate) {
+std::string absent_key(const Gate& gate) {
   for (int i = 0;; ++i) {
     std::string key = "absent key " + std::to_string(i);
     if (gate.maybe(key)) {
@@ -100,7 +100,7 @@ TEST_F(GateTest, a_report_is_forgotten_when_its_key_came_and_went) {
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(insert(*gate, "b" + std::to_string(i), 1));
   }
-  const std::string key = stranger(*gate);
+  const std::string key = absent_key(*gate);
   const GateAnswer answer = gate->maybe(key);
   const std::string_view view = key;
   ASSERT_TRUE(gate->apply({.inserted = {&view, 1}, .erased = {&view, 1}}, 2));
@@ -229,12 +229,12 @@ TEST_F(GateTest, who_knows_its_commit_is_never_told_empty_before_it_is_applied) 
   EXPECT_EQ(gate->counts().waiting, 2U);
 }
 
-TEST_F(GateTest, a_reported_stranger_is_empty_until_it_comes) {
+TEST_F(GateTest, a_reported_absent_key_is_empty_until_it_comes) {
   auto gate = Gate::create({.keys = 20, .fpr = 0.05, .seed = kSeed});
   for (std::uint64_t i = 1; i <= 20; ++i) {
     ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
   }
-  const std::string key = stranger(*gate);
+  const std::string key = absent_key(*gate);
   gate->report_false_positive(key, gate->maybe(key));
   EXPECT_FALSE(gate->maybe(key));
   EXPECT_FALSE(gate->maybe(key));
@@ -250,7 +250,7 @@ TEST_F(GateTest, without_a_memo_every_question_is_a_query) {
   for (std::uint64_t i = 1; i <= 20; ++i) {
     ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
   }
-  const std::string key = stranger(*gate);
+  const std::string key = absent_key(*gate);
   gate->report_false_positive(key, gate->maybe(key));
   EXPECT_TRUE(gate->maybe(key));
 }
@@ -261,7 +261,7 @@ TEST_F(GateTest, a_hold_covers_a_commit_that_is_not_applied) {
   for (std::uint64_t i = 1; i <= 20; ++i) {
     ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
   }
-  const std::string key = stranger(*gate);
+  const std::string key = absent_key(*gate);
   const GateAnswer before = gate->maybe(key);
   EXPECT_FALSE(gate->maybe("absent"));
   {
@@ -299,7 +299,7 @@ TEST_F(GateTest, no_order_of_report_and_insert_hides_a_key) {
     for (std::uint64_t i = 1; i <= 20; ++i) {
       ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
     }
-    const std::string key = stranger(*gate);
+    const std::string key = absent_key(*gate);
     bool is_in_table = false;
     bool found = true;
     std::optional<GateAnswer> answer;

@@ -14,11 +14,10 @@ namespace {
 constexpr std::uint32_t kMaxSegmentBits = 18;
 constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 32;
 
-// Seeds per size, and sizes: random keys need 1.6 seeds on average; the 24th size has half as many cells again as the
-// first.
+// Seeds per size, and sizes. Random keys need 1.6 seeds on average; the 24th size has 1.5 times the cells of the first.
 constexpr unsigned kSeedsPerSize = 3;
 constexpr unsigned kSizes = 48;
-constexpr std::uint64_t kGrowth = 64;  // a size has this fraction more cells than the one before
+constexpr std::uint64_t kGrowth = 64;  // each size has this fraction more cells than the one before
 
 // Within 0.09 of the logarithm, and bit for bit equal on every machine, because the size is stored.
 double log2_nearly(std::uint64_t n) noexcept {
@@ -68,7 +67,6 @@ Result<void> check(std::span<const Digest> keys, std::span<const std::uint32_t> 
 
 }  // namespace
 
-/// Peels the keys for one set of params after the other.
 class FuseMapBuild {
  public:
   FuseMapBuild(std::span<const Digest> keys, std::span<const std::uint32_t> values) : keys_(keys), values_(values) {
@@ -76,13 +74,11 @@ class FuseMapBuild {
     order_.reserve(keys.size());
   }
 
-  /// Whether these params' seed and size work.
   [[nodiscard]] bool order_keys(const FuseMap::Params& params);
   /// Pre: order_keys with the same params returned true.
   [[nodiscard]] std::vector<std::uint64_t> fill(const FuseMap::Params& params) const;
 
  private:
-  // A key and the cell that is its own.
   struct Choice {
     std::uint32_t key;
     std::uint32_t cell;
@@ -94,9 +90,9 @@ class FuseMapBuild {
   std::span<const Digest> keys_;
   std::span<const std::uint32_t> values_;
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint8_t> counts_;     ///< keys of each cell that are not taken away yet
-  std::vector<std::uint32_t> together_;  ///< their numbers, by exclusive or: with one key left, its number
-  std::vector<std::uint32_t> alone_;     ///< cells with one key, perhaps taken away by now
+  std::vector<std::uint8_t> counts_;     ///< number of keys of each cell that are not peeled yet
+  std::vector<std::uint32_t> together_;  ///< exclusive or of their numbers: with one key left, its number
+  std::vector<std::uint32_t> alone_;     ///< cells with one key, which may have been peeled since
   std::vector<Choice> order_;
 };
 
@@ -108,7 +104,7 @@ bool FuseMapBuild::count_cells(const FuseMap& map) {
     for (const std::uint64_t at : map.positions(hashes_[key])) {
       together_[at] ^= key;
       if (++counts_[at] == 0) {
-        return false;  // 256 keys where four are usual
+        return false;  // 256 keys in a cell, where four are usual
       }
     }
   }
@@ -132,7 +128,7 @@ bool FuseMapBuild::order_keys(const FuseMap::Params& params) {
   if (!count_cells(map)) {
     return false;
   }
-  // Cell by cell, then what becomes free: successive keys then have their cells close together.
+  // Peels cell by cell, each time followed by what becomes free: successive keys then have their cells close together.
   for (std::uint32_t start = 0; start < counts_.size(); ++start) {
     alone_.assign(1, start);
     while (!alone_.empty()) {
@@ -153,7 +149,7 @@ std::vector<std::uint64_t> FuseMapBuild::fill(const FuseMap::Params& params) con
   for (std::uint64_t at = 0; at < cells.count(); ++at) {
     cells.set(at, mix_integer(at, ~params.seed).value >> (64 - params.value_bits));
   }
-  // Backwards: keys that were peeled later do not use this key's cell.
+  // In reverse: keys that were peeled later do not use this key's cell.
   for (const Choice& choice : order_ | std::views::reverse) {
     const std::uint32_t wrong = map.lookup(keys_[choice.key]) ^ values_[choice.key];
     cells.set(choice.cell, cells[choice.cell] ^ wrong);
@@ -178,7 +174,7 @@ Result<FuseMap::Cells> FuseMap::build(std::span<const Digest> keys, std::span<co
     if (attempts.order_keys(params)) {
       return Cells{.params = params, .words = attempts.fill(params)};
     }
-    // No seed works for a repeated key.
+    // A repeated key makes every seed fail.
     if (attempt == 0 && has_twice(keys)) {
       return fail(ErrorCode::invalid_argument, "a key is repeated: give each key once");
     }
@@ -198,7 +194,7 @@ std::uint64_t FuseMap::words_for(const Params& params) noexcept {
     return 0;
   }
   const std::uint64_t cells = (params.segments + kArity - 1) << params.segment_bits;
-  // A word more, so that eight bytes can be loaded wherever a cell begins.
+  // One more word, so that eight bytes can be loaded from wherever a cell begins.
   return PackedFields::words_for(cells, params.value_bits) + 1;
 }
 

@@ -106,7 +106,7 @@ void expect_uniform(std::span<const std::uint64_t> counts, std::uint64_t draws) 
 }
 
 // All values 0, as of a set: the numbers of absent keys are uniform all the same, in maps of any size.
-TEST(FuseMap, strangers_get_every_number_equally_often) {
+TEST(FuseMap, absent_keys_get_every_number_equally_often) {
   for (const std::size_t count : {0U, 1U, 2U, 3U, 10U, 100U, 1000U, 30'000U}) {
     for (const unsigned bits : {2U, 8U, 11U}) {
       const auto keys = Random(count).digests(count);
@@ -125,7 +125,7 @@ TEST(FuseMap, strangers_get_every_number_equally_often) {
 }
 
 // Digests that differ in one bit from a key are absent keys as any.
-TEST(FuseMap, neighbours_of_keys_are_strangers) {
+TEST(FuseMap, neighbours_of_keys_are_absent_keys) {
   const auto made = make(20'000, 8);
   std::vector<std::uint64_t> counts(limit(8));
   for (std::size_t i = 0; i < made.keys.size(); ++i) {

@@ -16,10 +16,9 @@ using detail::RuleTable;
 constexpr std::uint64_t kIdOfLists = 0;
 constexpr double kBitsPerByte = 8;
 
-// The map's seed need not be secret: which digests collide in it depends on the hash's seed.
+// The seed of the map need not be secret: which digests collide in the map depends on the seed of the hash.
 constexpr std::uint64_t kMapSeed = 1;
 
-// Overwrites `name` with the expression that matched.
 void name_match(const detail::Match& match, const detail::UrlKeys& keys, std::string& name) {
   name.assign(keys.host_text(match.labels)).append(keys.path_text(match.segments));
   if (match.has_query) {
@@ -59,7 +58,6 @@ Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) 
   return outcome;
 }
 
-// The rules in force of the base and the overlay.
 Result<RuleTable> rules_in_force(const GuardParts& parts) {
   RuleTable all;
   all.reserve(parts.rules.size() + parts.overlay.node_count());
@@ -87,7 +85,7 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
   return all;
 }
 
-// Builds a base of these rules, except for those that stay exact.
+// Builds a base of these rules; those that stay exact go to the overlay.
 Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
   GuardParts parts;
   parts.config = config;
@@ -205,7 +203,7 @@ Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
 Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::uint64_t> id) {
   MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
   const RuleKey key = key_of(parsed, hasher_);
-  // The base first, which may run out of memory: then nothing has changed.
+  // The base first, since it may run out of memory: then nothing changes.
   const bool took_from_base = take_from_base(key, id);
   const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
   if (!took_from_base && !took_from_overlay) {
@@ -279,7 +277,7 @@ Result<void> Guard::compact() {
   if (!parts_.config.keeps_rules && parts_.base) {
     return fail(ErrorCode::invalid_argument, "the file keeps no rules to compact; build it again from its lists");
   }
-  // A million rules take 200 MB: those of a new guard are not copied.
+  // A million rules take 200 MB, so those of a new guard are not copied.
   RuleTable merged;
   if (parts_.base) {
     MANKAI_ASSIGN(merged, rules_in_force(parts_));
@@ -314,7 +312,7 @@ GuardFacts Guard::facts() const {
     facts.value_bits = header.map.value_bits;
     facts.bits_per_rule = kBitsPerByte * static_cast<double>(facts.base_bytes) / static_cast<double>(header.rules);
     facts.fpr_worst = parts_.config.is_exact ? 0 : header.fpr_worst;
-    facts.fpr_stranger = parts_.config.is_exact ? 0 : header.fpr_stranger;
+    facts.fpr_absent = parts_.config.is_exact ? 0 : header.fpr_absent;
   }
   return facts;
 }

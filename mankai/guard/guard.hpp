@@ -1,7 +1,6 @@
 #pragma once
 
-/// Compiled block lists: a rule covers everything below it, exceptions override rules, and rules can be added and
-/// removed between builds.
+/// Compiled block lists: a rule covers everything below it; exceptions override rules; rules can be added and removed.
 ///
 ///     mankai::GuardBuilder builder;
 ///     builder.add_block("evil.example/malware");
@@ -10,12 +9,12 @@
 ///     if (guard->check(url, scratch).answer == mankai::Verdict::Answer::blocked) { ... }
 ///
 /// A guard has four parts. The static **base** takes a few bits per rule and has false positives at the promised rate.
-/// The **overlay** holds the rules added since, exactly; the **tombstones** list the rules of the base that were
-/// removed; `compact` builds a new base from these. **Exceptions** are exact too and override every rule.
-/// guard/rule.hpp defines rules, docs/formats/guard.md the bytes.
+/// The **overlay** holds later rules exactly; **tombstones** list removed rules of the base; `compact` builds a new
+/// base. **Exceptions** are exact and override every rule. guard/rule.hpp defines rules, docs/formats/guard.md the
+/// bytes.
 ///
-/// A rule is in force while at least one id holds it. Lists hold their rules under id 0. A program that uses other ids,
-/// as programs written for dablooms do, removes only what it added.
+/// A rule is in force while at least one id holds it. Lists hold their rules under id 0. A program with its own ids,
+/// such as one written for dablooms, removes only what it added.
 
 #include <array>
 #include <cstddef>
@@ -36,22 +35,21 @@
 
 namespace mankai {
 
-/// How to build a guard.
+/// Settings of a new guard.
 struct GuardSettings {
-  /// False-positive rate of the URLs that need the most lookups; other URLs have a lower one. 0 < fpr < 1.
+  /// False-positive rate of the URLs that need the most lookups; the rate of others is lower. 0 < fpr < 1.
   double fpr = 0.01;
   /// [default: kDefaultHash]
   std::optional<HashKind> hash = {};
   /// [default: random]
   std::optional<std::array<std::uint64_t, 2>> seed = {};
-  /// Keeps the digests of the rules, 16 bytes each. Without them a guard cannot be compacted or exact, and `remove`
-  /// may report an absent rule as removed.
+  /// Keeps the rules' digests, 16 bytes each; required by `is_exact`, `compact`, and an exact `remove`.
   bool keeps_rules = true;
   /// Confirms every blocked URL by those digests, so that there are no false positives.
   bool is_exact = false;
 };
 
-/// What a guard says about a URL.
+/// The answer to a check.
 struct Verdict {
   enum class Answer : std::uint8_t {
     ok,       ///< no rule covers it; never wrong
@@ -61,17 +59,15 @@ struct Verdict {
   };
 
   Answer answer = Answer::ok;
-  /// The rule that covers the URL, such as "evil.example/path"; the exception if allowed; the reason if invalid. Valid
-  /// until the scratch is used again.
+  /// The rule, such as "evil.example/path", or exception, or reason if invalid. Valid until the next check.
   std::string_view rule{};
-  /// Number of lookups in the base.
   unsigned probes = 0;
 };
 
-/// Memory that `check` reuses. Threads: one at a time.
+/// Working memory of `check`. Threads: one at a time.
 class GuardScratch {
  public:
-  /// The readings of the last URL, each in canonical form; none if it was invalid.
+  /// The readings of the last URL, in canonical form; empty if it was invalid.
   [[nodiscard]] std::span<const url::CanonicalUrl> readings() const noexcept { return readings_.all(); }
 
  private:
@@ -83,7 +79,7 @@ class GuardScratch {
   std::string exception_;
 };
 
-/// What `remove` did.
+/// The result of `remove`.
 enum class RemoveOutcome : std::uint8_t {
   removed,     ///< the rule is no longer in force
   still_held,  ///< other ids still hold it
@@ -93,22 +89,22 @@ enum class RemoveOutcome : std::uint8_t {
 /// Statistics of a guard.
 struct GuardFacts {
   std::uint64_t base_rules = 0;     ///< in the base, including removed ones
-  std::uint64_t removed_rules = 0;  ///< of the base, by tombstones
+  std::uint64_t removed_rules = 0;  ///< of the base, marked by tombstones
   std::uint64_t added_rules = 0;    ///< in the overlay until `compact`
   std::uint64_t exact_rules = 0;    ///< always in the overlay: of one label, or deeper than 32 labels or segments
   std::uint64_t exceptions = 0;
   std::uint64_t base_keys = 0;  ///< rules, and the hosts and anchors above them
-  unsigned value_bits = 0;      ///< of a lookup in the base
+  unsigned value_bits = 0;      ///< per lookup in the base
   std::uint64_t base_bytes = 0;
   double bits_per_rule = 0;            ///< of the base
   double fpr = 0;                      ///< promised for any URL
-  double fpr_worst = 0;                ///< by the formula, of the URLs with the most lookups; 0 for an exact guard
-  double fpr_stranger = 0;             ///< by the formula, of URLs whose anchor is absent
+  double fpr_worst = 0;                ///< by the formula, for the URLs with the most lookups; 0 for an exact guard
+  double fpr_absent = 0;               ///< by the formula, for URLs whose anchor is absent
   std::uint64_t rules_bytes = 0;       ///< digests of the base's rules; 0 if none are kept
   std::uint64_t overlay_bytes = 0;     ///< on the heap, including ids
   std::uint64_t removed_bytes = 0;     ///< on the heap, for removed rules of the base
   std::uint64_t exceptions_bytes = 0;  ///< on the heap, including texts
-  std::uint64_t region_bytes = 0;      ///< in which base and rules are used in place; 0 without a base
+  std::uint64_t region_bytes = 0;      ///< of base and rules, used in place; 0 without a base
   bool keeps_rules = false;
   bool is_exact = false;
   HashKind hash = kDefaultHash;
@@ -119,54 +115,46 @@ struct GuardFacts {
   }
 };
 
-/// A guard in memory.
-///
-/// Threads: const calls are safe together, each with its own scratch; a change must be alone.
+/// A guard in memory. Threads: const calls are safe together, each with its own scratch; changes need exclusive access.
 class Guard {
  public:
-  /// Makes an empty guard. Errors: invalid_argument for impossible settings.
+  /// Creates an empty guard. Errors: invalid_argument for impossible settings.
   [[nodiscard]] static Result<Guard> create(const GuardSettings& settings = {});
-  /// Takes bytes, such as a mapped file, checks all of them, and uses base and rules in place. Errors: corrupt;
-  /// unsupported_version, also for other rules of canonical URLs. Pre: aligned to 64, as mappings and regions are.
+  /// Checks all bytes, and uses base and rules in place. Errors: corrupt; unsupported_version, also for other rules of
+  /// canonical URLs. Pre: aligned to 64 bytes, as mappings and regions are.
   [[nodiscard]] static Result<Guard> from_region(Region region);
-  /// As from_region, from a copy. Errors: also out_of_space.
+  /// As from_region, for a copy of the bytes. Errors: also out_of_space.
   [[nodiscard]] static Result<Guard> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
 
   /// Returns whether a URL is blocked in any of its readings (`url::UrlReadings`). A rule that covers one reading
-  /// blocks the URL, unless exceptions cover them all.
-  ///
-  /// Cost:    per reading (a canonical URL has one): one lookup (a hash and four loads) if the anchor is absent; else
+  /// blocks the URL, unless exceptions cover all readings. Accepts any text.
+  /// Cost:    per reading (a canonical URL has one): one lookup (a hash and four loads) if the anchor is absent, else
   ///          one per depth of host and path at which there are rules below the anchor. Allocates only while scratch
   ///          grows, and for hosts beyond ASCII.
-  /// Errors:  none; total.
   [[nodiscard]] Verdict check(std::string_view url, GuardScratch& scratch) const;
 
-  /// Adds a rule under an id. Returns false if that id holds it already. Errors: invalid_argument for an invalid rule
-  /// (GuardRule::parse); corrupt for a digest collision, which needs another seed and does not happen by chance.
+  /// Adds a rule under an id. Returns false if that id already holds it. Errors: invalid_argument for an invalid rule
+  /// (GuardRule::parse); corrupt for a digest collision, which requires another seed and does not happen by chance.
   [[nodiscard]] Result<bool> add(std::string_view rule, std::uint64_t id = 0);
-  /// Removes one id of a rule, or all of them; rules above and below it stay. Errors: invalid_argument for an invalid
-  /// rule; std::bad_alloc, after which nothing has changed. Without kept rules, `not_found` may be missed at the rate
-  /// of a lookup's false positives.
+  /// Removes one id of a rule, or all of them. Errors: invalid_argument for an invalid rule. Atomic if out of memory.
+  /// Without kept rules, an absent rule may be reported as removed, at a lookup's false-positive rate.
   [[nodiscard]] Result<RemoveOutcome> remove(std::string_view rule, std::optional<std::uint64_t> id = {});
-  /// Whether `remove` would need memory: a tombstone of the base lasts until `compact`. Errors: invalid_argument for an
-  /// invalid rule.
+  /// Whether `remove` would add a tombstone, which needs memory until `compact`. Errors: invalid_argument.
   [[nodiscard]] Result<bool> is_removal_kept(std::string_view rule) const;
-  /// Adds an exception, which looks like a rule: what it covers is never blocked. Returns false if it exists. Errors:
-  /// as `add`; invalid_argument for a port, without which it would allow more than it says.
+  /// Adds an exception, which has the form of a rule: what it covers is never blocked. Returns false if it exists.
+  /// Errors: as `add`; invalid_argument for a port, because the exception would cover all ports.
   [[nodiscard]] Result<bool> allow(std::string_view rule);
-  /// Removes an exception. Returns false if there is none. Errors: invalid_argument for an invalid rule.
+  /// Returns false if there is no such exception. Errors: invalid_argument for an invalid rule.
   [[nodiscard]] Result<bool> disallow(std::string_view rule);
 
-  /// Builds a new base from base, overlay and tombstones; only false positives change. Errors: invalid_argument if no
-  /// rules are kept; out_of_space.
+  /// Builds a new base; only false positives change. Errors: invalid_argument if rules are not kept; out_of_space.
   [[nodiscard]] Result<void> compact();
 
-  /// Cost: a few sums.
   [[nodiscard]] GuardFacts facts() const;
-  /// Largest growth of the heap by the next `add` or `allow`, without an exception's text: tables double their size.
+  /// Maximum heap growth by the next `add` or `allow`, not counting the text of an exception: tables double their size.
   [[nodiscard]] std::uint64_t growth_bytes() const noexcept;
-  /// In sorted order.
+  /// Sorted.
   [[nodiscard]] std::vector<std::string> exceptions() const;
 
   /// Lets a defragmenting allocator move the bytes of the base and its rules.
@@ -176,10 +164,9 @@ class Guard {
   friend class GuardBuilder;
   explicit Guard(detail::GuardParts parts) noexcept : parts_(std::move(parts)), hasher_(parts_.config.hash) {}
 
-  /// Whether exceptions cover every reading; writes the first one's to the scratch. Pre: the scratch has the keys of
-  /// the first reading if there is only one.
+  /// Writes the first exception to the scratch. Pre: if there is only one reading, the scratch has its keys.
   [[nodiscard]] bool are_excepted(GuardScratch& scratch) const;
-  /// The ids of a rule in the base; empty if it has none.
+  /// Returns the ids of a rule in the base; empty if the rule is absent.
   [[nodiscard]] std::span<const std::uint64_t> ids_in_base(const RuleKey& key) const;
   [[nodiscard]] bool take_from_base(const RuleKey& key, std::optional<std::uint64_t> id);
   [[nodiscard]] bool holds(const RuleKey& key) const;
@@ -188,22 +175,17 @@ class Guard {
   Hasher hasher_;
 };
 
-/// Builds a guard from lists.
-///
-/// Cost:    at most 300 bytes per rule; for 1.1 million rules 1.8 s to add them and 2.9 s to build.
+/// Builds a guard. Cost: at most 300 bytes per rule; for 1.1 million rules 1.8 s to add them and 2.9 s to build.
 class GuardBuilder {
  public:
-  /// Errors: invalid_argument for impossible settings.
   [[nodiscard]] static Result<GuardBuilder> create(const GuardSettings& settings = {});
 
-  /// Returns false for a rule that exists already. Errors: as Guard::add.
+  /// Returns false if the rule exists. Errors: as Guard::add.
   [[nodiscard]] Result<bool> add_block(std::string_view rule) { return guard_.add(rule); }
-  /// As add_block, for an exception.
   [[nodiscard]] Result<bool> add_allow(std::string_view rule) { return guard_.allow(rule); }
-  /// Number of distinct rules, without exceptions.
   [[nodiscard]] std::uint64_t rule_count() const noexcept { return guard_.facts().rules_in_force(); }
 
-  /// Errors: out_of_space; invalid_argument for an fpr that is too low for any base. Pre: called once.
+  /// Errors: out_of_space; invalid_argument if the fpr is too low for any base. Pre: called once.
   [[nodiscard]] Result<Guard> build();
 
  private:

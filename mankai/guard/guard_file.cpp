@@ -10,7 +10,7 @@
 namespace mankai {
 namespace {
 
-// Checked before the first change, so that an invalid rule changes nothing.
+// Called before the first change, so that an invalid rule changes nothing.
 Result<void> check_rules(std::span<const std::string_view> rules) {
   url::CanonicalUrl url;
   for (const std::string_view rule : rules) {
@@ -29,7 +29,6 @@ Result<bool> is_there(const std::string& path, FileCalls& calls) {
   return found.has_value();
 }
 
-// A guard that is a view of its file.
 struct Mapped {
   FileIdentity identity;
   Guard guard;
@@ -58,7 +57,7 @@ Result<void> GuardFile::write(const std::string& path, const Guard& guard, Exist
     MANKAI_ASSIGN(lock, FileLock::acquire(path, calls));
     MANKAI_TRY(check_replaceable(path, calls));
   }
-  // Never replaces a file that another process made meanwhile.
+  // Must not replace a file that another process has made in between.
   return write_file(path, guard.to_bytes(), exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls, mode);
 }
 
@@ -101,7 +100,7 @@ Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> 
   return outcomes;
 }
 
-// The rules before the one that failed are in guard(), and not in the file.
+// Reloads the guard: the rules before the failed one are in guard(), but not in the file.
 Error GuardFile::undo(Error why) {
   auto before = map_guard(path_, *calls_);
   if (!before) {

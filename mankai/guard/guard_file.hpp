@@ -1,11 +1,11 @@
 #pragma once
 
-/// A guard in a file: each change is on the disk when the call returns.
+/// A guard stored in a file: each change is on disk when the call returns.
 ///
 ///     auto file = mankai::GuardFile::open("blocked.mkg", mankai::GuardFile::Mode::write);
 ///     file->add({"evil.example/malware", "worse.example"});
 ///
-/// Every change replaces the whole file atomically, so a reader, or recovery after a crash, finds the guard before or
+/// Every change replaces the whole file atomically, so that readers and recovery after a crash see the guard before or
 /// after it. Give many rules in one call.
 
 #include <cstdint>
@@ -21,9 +21,7 @@
 
 namespace mankai {
 
-/// A guard and its file.
-///
-/// Cost:    a change writes and syncs the file: 20 MB for a million rules, 2 MB without kept rules.
+/// A guard and its file. Cost: a change writes and syncs the file: 20 MB for a million rules, 2 MB without kept rules.
 /// Threads: one at a time; checks of guard() are safe together.
 class GuardFile {
  public:
@@ -32,12 +30,11 @@ class GuardFile {
     write,  ///< locked against other writers while open
   };
 
-  /// Writes a guard to a file. Errors: invalid_argument if the file exists and `existing` refuses it, or if it is not
-  /// replaceable; locked; io; out_of_space.
+  /// Errors: invalid_argument if the file exists and must not, or is not replaceable; locked; io; out_of_space.
   [[nodiscard]] static Result<void> write(const std::string& path, const Guard& guard, Existing existing,
                                           FileCalls& calls = system_calls(), FileMode mode = {});
-  /// Fails unless the file is regular and empty or begins as a guard, corrupt or not: `write` must not replace a list
-  /// by mistake. Errors: invalid_argument; not_found; io.
+  /// Fails unless the file is regular, and empty or a (possibly corrupt) guard: `write` must not replace a list by
+  /// mistake. Errors: invalid_argument; not_found; io.
   [[nodiscard]] static Result<void> check_replaceable(const std::string& path, FileCalls& calls = system_calls());
   /// Maps the file and checks all of it. Errors: as Guard::from_region, with the path; not_found; io; locked.
   [[nodiscard]] static Result<GuardFile> open(const std::string& path, Mode mode = Mode::read,
@@ -46,16 +43,14 @@ class GuardFile {
   [[nodiscard]] const Guard& guard() const noexcept { return guard_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Numbers of rules of a call.
   struct Outcomes {
     std::uint64_t changed = 0;    ///< added or removed
     std::uint64_t unchanged = 0;  ///< present or absent already
   };
 
-  /// As the functions of Guard, for many rules. `tell`, if given, is called per rule before the change is on the disk.
-  /// The file is not written if nothing changes. Errors: invalid_argument for an invalid rule, and corrupt for a digest
-  /// collision: then neither the file nor guard() has changed; io; out_of_space: open the file again to see its
-  /// content. Pre: mode write.
+  /// As the functions of Guard, for many rules; writes the file if anything changes. Calls `tell` per rule before that.
+  /// Errors: invalid_argument for an invalid rule and corrupt for a digest collision, without any change; io,
+  /// out_of_space: open the file again to see its content. Pre: mode write.
   [[nodiscard]] Result<Outcomes> add(std::span<const std::string_view> rules, std::uint64_t id = 0);
   [[nodiscard]] Result<Outcomes> remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
                                         const std::function<void(std::string_view, RemoveOutcome)>& tell = {});
@@ -65,7 +60,7 @@ class GuardFile {
   /// Errors: as Guard::compact; io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> compact();
 
-  /// Whether the path names another file than the open one, so that it should be opened again. Errors: not_found; io.
+  /// Whether the path now names another file, so that it should be opened again. Errors: not_found; io.
   [[nodiscard]] Result<bool> is_replaced() const;
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The bytes of a guard: constants only. docs/formats/guard.md is the specification.
+/// The byte format of a guard: constants only. docs/formats/guard.md is the specification.
 
 #include <array>
 #include <cstddef>
@@ -9,23 +9,22 @@
 
 namespace mankai {
 
-/// "MKGUAR", ^Z, line feed.
 inline constexpr std::array<char, 8> kGuardMagic = {'M', 'K', 'G', 'U', 'A', 'R', '\x1a', '\n'};
 inline constexpr std::uint32_t kGuardVersion = 1;
 
-/// In the order in which they stand; each begins at a multiple of kGuardAlignment.
+/// In file order; each section begins at a multiple of kGuardAlignment.
 enum class GuardSectionKind : std::uint8_t { cells, classes, rules, overlay, tombstones, exceptions };
 inline constexpr std::size_t kGuardSections = 6;
 inline constexpr std::size_t kGuardAlignment = 64;
 
-/// Where a part is.
+/// The place of a section in the file.
 struct GuardSection {
   std::uint64_t offset;    ///< from the start
-  std::uint64_t bytes;     ///< 0: there is none
-  std::uint64_t checksum;  ///< XXH3_64, its seed is the section's number
+  std::uint64_t bytes;     ///< 0: the section is absent
+  std::uint64_t checksum;  ///< XXH3_64, seeded with the section's number
 };
 
-/// The bits of a header's flags.
+/// Bits of GuardHeader::flags.
 inline constexpr std::uint8_t kGuardKeepsRules = 1;
 inline constexpr std::uint8_t kGuardIsExact = 2;
 
@@ -38,8 +37,8 @@ struct GuardHeader {
   std::uint8_t flags;               ///< kGuardKeepsRules, kGuardIsExact
   std::array<std::uint8_t, 6> zero;
   std::array<std::uint64_t, 2> seed;
-  double fpr;           ///< promised, a URL
-  std::uint64_t bytes;  ///< of all
+  double fpr;           ///< promised, per URL
+  std::uint64_t bytes;  ///< of the whole guard
   std::array<GuardSection, kGuardSections> sections;
   std::array<std::uint64_t, 6> reserved;
   std::uint64_t checksum;  ///< XXH3_64 of the bytes before it, seed kGuardHeaderSeed

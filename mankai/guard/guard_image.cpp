@@ -1,4 +1,4 @@
-// The bytes of docs/formats/guard.md, written and read.
+// Writes and reads the format of docs/formats/guard.md.
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,6 @@ bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
 }
 
-// Errors: corrupt; unsupported_version.
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {
@@ -84,7 +83,6 @@ Result<GuardHeader> read_header(Bytes bytes) {
   return header;
 }
 
-// Errors: corrupt.
 Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
   Sections sections;
   std::uint64_t end = sizeof(header);
@@ -106,7 +104,6 @@ Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
   return end == bytes.size() ? Result<Sections>(sections) : wrong("bytes after the last section");
 }
 
-// Errors: corrupt.
 Result<void> read_base(Sections& sections, GuardParts& parts) {
   const Bytes cells = section(sections, GuardSectionKind::cells);
   const Bytes classes = section(sections, GuardSectionKind::classes);
@@ -128,7 +125,6 @@ Result<void> read_base(Sections& sections, GuardParts& parts) {
   return {};
 }
 
-// Errors: corrupt.
 Result<RuleTable> read_overlay(Bytes bytes) {
   RuleTable table;
   if (bytes.empty()) {
@@ -148,7 +144,6 @@ Result<RuleTable> read_overlay(Bytes bytes) {
   return table;
 }
 
-// Errors: corrupt.
 Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
   MANKAI_ASSIGN(const auto taken, Tombstones::read(bytes));
   if (!taken.empty() && !parts.base) {
@@ -238,7 +233,7 @@ Result<GuardParts> read_guard(Region region) {
   MANKAI_ASSIGN(parts.exceptions,
                 Exceptions::from_bytes(section(sections, GuardSectionKind::exceptions), Hasher(parts.config.hash)));
   MANKAI_TRY(read_tombstones(section(sections, GuardSectionKind::tombstones), parts));
-  // The views stay where they are: the region's bytes do not move with it. Only a base has views.
+  // Only a base has views. They stay valid, since moving the region does not move its bytes.
   if (parts.base) {
     parts.region = std::move(region);
   }

@@ -11,7 +11,6 @@
 namespace mankai {
 namespace {
 
-// Hashes segment by segment, from the host's digest on.
 Digest path_digest(Digest digest, std::string_view path, const Hasher& hasher, std::uint16_t& depth) {
   while (!path.empty()) {
     path.remove_prefix(1);  // the slash
@@ -28,8 +27,7 @@ std::unexpected<Error> refused(RuleSkip reason) {
 
 static_assert(kRuleHostBytesMax <= url::kNameBytesMax);
 
-// What a rule in canonical form would not be read as again: escapes may have hidden it. No program opens a host that
-// stays escaped.
+// Finds what escapes may have hidden from `read_url`. No program opens a host that stays escaped.
 std::optional<RuleSkip> check_canonical(const url::CanonicalUrl& url) noexcept {
   if (const auto reason = detail::check_rule_host(url.host())) {
     return reason;

@@ -15,33 +15,31 @@
 
 namespace mankai {
 
-/// Limits of a DNS name; a rule with a longer one cannot match anything.
+/// Limits of a DNS name; a rule with a longer name cannot match anything.
 inline constexpr std::size_t kRuleHostBytesMax = 255;
 inline constexpr std::size_t kRuleLabelsMax = 127;
-/// Browsers accept no longer URLs.
+/// Browsers do not accept longer URLs.
 inline constexpr std::size_t kRuleBytesMax = std::size_t{64} << 10;
 
-/// A rule in canonical form: a host, and perhaps a path, and perhaps a query.
+/// A rule in canonical form: a host, an optional path, an optional query. Threads: const calls are safe together.
 ///
-///     evil.example            the host and every host below it, whole
+///     evil.example            this host and every host below it, with all paths
 ///     evil.example/a/b        on those hosts the path /a/b and everything below it, but not /a/bc
 ///     evil.example/a?q=1      on those hosts exactly this path with exactly this query
 ///
 /// Scheme, port, a trailing '/' and an empty query are not part of a rule. An address has no hosts below it. A host may
-/// be a public suffix, or of one label.
+/// be a public suffix or have one label.
 ///
 /// A rule is read like a line of a list of URLs (guard/rule_list.hpp): ".evil.example" and "*.evil.example" are
 /// evil.example, and an IPv6 address needs no brackets. A text that would cover more or less than it says is invalid.
-///
-/// Threads: const calls are safe together.
 class GuardRule {
  public:
-  /// Canonicalizes a rule; `url` is overwritten, and its memory reused. Errors: invalid_argument, with the reason, for
-  /// a text without a host, bytes that no name has, a fragment, other wildcards, a network, and a text over the limits.
+  /// Canonicalizes a rule; overwrites `url` and reuses its memory. Errors: invalid_argument, with the reason: no host,
+  /// bytes that are invalid in a name, a fragment, other wildcards, a network, or a text over the limits.
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text, url::CanonicalUrl& url);
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text);
 
-  /// "host/path?query". Parsing it after "http://" gives the same rule.
+  /// "host/path?query". Parsing "http://" followed by this gives the same rule.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] std::string_view host() const noexcept { return view(0, host_end_); }
   /// Begins with '/' and does not end with it; empty if the rule has no path.
@@ -67,30 +65,30 @@ class GuardRule {
 /// Returns the start of a rule in quotes, for an error message.
 [[nodiscard]] std::string shown_rule(std::string_view text);
 
-/// Labels of an anchor.
+/// Maximum number of labels of an anchor.
 inline constexpr std::size_t kAnchorLabels = 2;
 
 /// Digests of a rule and of its parents in the tables.
 ///
 /// A host's digest is the hash of its text. A path's digest is chained from its host's, segment by segment (`chain`,
-/// from level 1), a query's from its path's at kQueryLevel. The anchor of a host is its last two labels; a host of one
-/// label, and an address, is its own anchor.
+/// from level 1); a query's from its path's at kQueryLevel. The anchor of a host is its last two labels; an address or
+/// a host of one label is its own anchor.
 struct RuleKey {
   Digest anchor;
   Digest host;
   Digest rule;                   ///< the host's if there is no path and no query
-  std::uint16_t host_depth = 0;  ///< labels before the anchor's
-  std::uint16_t path_depth = 0;  ///< segments
+  std::uint16_t host_depth = 0;  ///< number of labels before the anchor's
+  std::uint16_t path_depth = 0;  ///< number of segments
   bool has_query = false;
   bool is_single_label = false;  ///< the host is a name of one label
 
   friend bool operator==(const RuleKey&, const RuleKey&) = default;
 };
 
-/// The level at which a query is chained: deeper than any path.
+/// The level of queries: deeper than any path.
 inline constexpr std::uint64_t kQueryLevel = std::uint64_t{1} << 32;
 
-/// Errors: none; total. Cost: one hash of the anchor, the host, and each segment.
+/// Cost: one hash each of the anchor, the host, and each segment.
 [[nodiscard]] RuleKey key_of(const GuardRule& rule, const Hasher& hasher);
 
 }  // namespace mankai

@@ -41,16 +41,14 @@ bool is_local_name(std::string_view word) noexcept {
   return false;
 }
 
-// A line that names only the machine itself.
 bool is_local(std::string_view text) noexcept { return detail::is_nowhere(text) || is_local_name(text); }
 
-// "[Adblock Plus 2.0]"; "[$…]" is AdGuard's, before a filter, and "[2001:db8::7]" an address.
+// "[Adblock Plus 2.0]"; but "[$…]" is AdGuard's syntax before a filter, and "[2001:db8::7]" an address.
 bool is_heading(std::string_view line) noexcept {
   return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$") &&
          !detail::looks_like_address(line.substr(1, line.size() - 2));
 }
 
-// The first lines, up to the number that decides the format.
 std::vector<std::string_view> first_lines(std::span<const std::string_view> lines) {
   std::vector<std::string_view> first;
   std::size_t saying = 0;
@@ -209,7 +207,7 @@ void RuleListReader::skip(RuleSkip reason, RuleLine& read) noexcept {
 }
 
 void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter) {
-  // A wider rule is safe, a wider exception is not. Outside Adblock, "*." means the host itself, too.
+  // A rule may be wider than the list says, an exception may not. Outside Adblock, "*." also means the host itself.
   const bool is_too_wide = read.is_exception && entry.is_widened && is_filter;
   if (entry.skipped || is_too_wide) {
     read.option = entry.option;
@@ -226,7 +224,6 @@ void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter
   counts_.narrowed += entry.is_narrowed ? 1 : 0;
 }
 
-// Only of entries that need it.
 std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, bool is_exception) {
   const bool is_about_port = is_exception && entry.may_have_port;
   if ((!is_about_port && !entry.may_be_single_label) || !detail::canonicalize_rule(entry.text, url_)) {

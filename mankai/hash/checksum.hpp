@@ -6,8 +6,7 @@
 
 namespace mankai {
 
-/// Returns the checksum of bytes that are stored: XXH3_64 with a seed. Finds damage, not forgery.
-/// Cost: about the speed of memory beyond the cache. Threads: safe.
+/// XXH3_64 of stored bytes. Detects corruption, not forgery. Cost: about memory speed beyond the cache. Threads: pure.
 [[nodiscard]] std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
 }  // namespace mankai

@@ -12,31 +12,31 @@
 
 namespace mankai {
 
-/// Which hash turns a key's bytes into a digest. The values are part of the image format.
+/// The hash from key bytes to digests. The values are part of the image format.
 enum class HashKind : std::uint8_t {
-  xxh3 = 1,     ///< XXH3_64 with a 64-bit seed, for trusted keys: some published pairs collide under 1 of 1400 seeds.
-  siphash = 2,  ///< SipHash-2-4 with a 128-bit secret key: several times slower than nh_siphash, and reviewed as it is.
-  murmur3 = 3,  ///< MurmurHash3_x64_128's lower half, 32-bit seed: of filters taken over from programs that hash so
-  nh_siphash = 4,  ///< NH, then SipHash-1-3, with a 128-bit secret key: for keys that an adversary may choose.
+  xxh3 = 1,        ///< XXH3_64 with a 64-bit seed, for trusted keys: some published pairs collide under 1 of 1400 seeds
+  siphash = 2,     ///< SipHash-2-4 with a 128-bit secret key: reviewed, but several times slower than nh_siphash
+  murmur3 = 3,     ///< lower half of MurmurHash3_x64_128, 32-bit seed: for filters imported from programs that use it
+  nh_siphash = 4,  ///< NH, then SipHash-1-3, with a 128-bit secret key: for keys that an adversary may choose
 };
 
-/// What filters are created with: their keys may come from anywhere.
+/// For new filters, whose keys may be untrusted.
 inline constexpr HashKind kDefaultHash = HashKind::nh_siphash;
 
-/// All of them, the default first.
+/// All hashes, the default first.
 inline constexpr std::array kHashKinds = {kDefaultHash, HashKind::xxh3, HashKind::siphash, HashKind::murmur3};
 
-/// Returns the name used in specs.
+/// The name used in specs.
 [[nodiscard]] std::string_view name(HashKind kind) noexcept;
-/// Whether the hash withstands an adversary who chooses keys, as long as its seed is secret.
+/// Whether the hash resists an adversary who chooses keys, as long as its seed is secret.
 [[nodiscard]] constexpr bool is_keyed(HashKind kind) noexcept {
   return kind == HashKind::nh_siphash || kind == HashKind::siphash;
 }
 
-/// A hash and its seed: per filter, recorded in its image. Filters that are asked together share one.
+/// A filter's hash and seed, stored in its image. Filters queried with the same digests share one.
 struct HashSpec {
   HashKind kind = kDefaultHash;
-  /// Keyed hashes use both, little-endian, as their 16-byte key; xxh3 uses seed[0]; murmur3 its lower 32 bits.
+  /// Keyed hashes use both words, little-endian, as their 16-byte key; xxh3 uses seed[0]; murmur3 its lower 32 bits.
   std::array<std::uint64_t, 2> seed{};
 
   /// Draws a seed from the system's random source. Threads: safe.
@@ -45,31 +45,30 @@ struct HashSpec {
   friend bool operator==(const HashSpec&, const HashSpec&) = default;
 };
 
-/// Returns the spec without those bits of its seed that its hash has no use for.
+/// Zeroes the bits of the seed that the hash does not use.
 [[nodiscard]] HashSpec trimmed(HashSpec spec) noexcept;
-/// Errors: invalid_argument when the seed has more bits than its hash takes.
+/// Errors: invalid_argument if the seed has bits that the hash does not use.
 [[nodiscard]] Result<void> check_seed(const HashSpec& spec);
 
-/// Constants of mix_integer, for kernels that compute it in vectors. Source: MurmurHash3's finalizer [Appleby2011].
+/// Constants of mix_integer, for vector kernels. Source: MurmurHash3's finalizer [Appleby2011].
 inline constexpr std::uint64_t kMixFirst = 0xff51afd7ed558ccdU;
 inline constexpr std::uint64_t kMixSecond = 0xc4ceb9fe1a85ec53U;
 
-/// Returns the digest of a 64-bit integer key: the 128-bit product folded in half, multiplied once more.
-/// Measured as the blocked filter's false positive rate over its formula, on 67 key patterns (counters shifted by every
-/// distance, bits reversed, pointers, doubles, floats, grids) at 1e3, 3e4 and 5e5 keys: never above 1.03, as good as
-/// MurmurHash3's full finalizer and 0.3 ns faster; without the second multiplication it reaches 4.8 (docs/adr/0002).
+/// The digest of a 64-bit integer key: the 128-bit product folded in half, multiplied once more. Measured as the
+/// blocked filter's false-positive rate over its formula, on 67 key patterns (counters shifted by every distance, bits
+/// reversed, pointers, doubles, floats, grids) at 1e3, 3e4 and 5e5 keys: never above 1.03, as good as MurmurHash3's
+/// full finalizer and 0.3 ns faster; without the second multiplication it reaches 4.8 (docs/adr/0002).
 [[nodiscard]] constexpr Digest mix_integer(std::uint64_t key, std::uint64_t seed) noexcept {
   const std::uint64_t x = key ^ seed;
   return {((x * kMixFirst) ^ multiply_high(x, kMixFirst)) * kMixSecond};
 }
 
-/// Turns keys into digests.
+/// Converts keys to digests.
 ///
 /// Shape:   keys[c], digests[c]; same length; must not overlap. Any bytes, any length, also empty.
 /// Cost:    URLs of 20 to 128 bytes in a batch: xxh3 7 to 10 ns, nh_siphash 2 to 3 ns more, siphash and murmur3 3 and 4
 ///          times as much. One at a time nh_siphash takes 10 ns more than in a batch.
-/// Errors:  none; total.
-/// Threads: stateless after construction; safe. Threads keep the expanded keys of nh_siphash that they used last.
+/// Threads: safe; stateless after construction. Each thread caches the expanded keys of nh_siphash that it used last.
 /// Source:  [Collet2019] XXH3_64bits_withSeed; [Aumasson2012] SipHash-2-4; [Appleby2011] MurmurHash3_x64_128;
 ///          [Black1999] NH, with [Aumasson2012] SipHash-1-3 (docs/adr/0014).
 class Hasher {
@@ -77,7 +76,7 @@ class Hasher {
   explicit Hasher(const HashSpec& spec) noexcept : spec_(spec) {}
 
   [[nodiscard]] Digest operator()(std::string_view key) const noexcept;
-  /// Integer keys are hashed as integers: not the digest of their eight bytes, unless the hash is another than xxh3.
+  /// xxh3 hashes integer keys by mix_integer, not as their eight bytes; other hashes take the bytes.
   [[nodiscard]] Digest operator()(std::uint64_t key) const noexcept {
     if (spec_.kind == HashKind::xxh3) [[likely]] {
       return mix_integer(key, spec_.seed[0]);

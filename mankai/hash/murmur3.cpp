@@ -9,7 +9,7 @@
 namespace mankai {
 namespace {
 
-/// What one half of the state does with its half of a block. All numbers are [Appleby2011]'s.
+/// Mixes one half of the state with its half of a block. Constants: [Appleby2011].
 struct Lane {
   std::uint64_t before;  ///< the multipliers around the word's rotation
   std::uint64_t after;
@@ -29,7 +29,7 @@ struct Block {
   std::uint64_t second;
 };
 
-// Of fewer bytes than a block has the rest is zeros, which mix to zero.
+// The rest of a partial block is zeros, which mix to zero.
 Block load(const char* data, std::size_t bytes) noexcept {
   Block block{};
   std::memcpy(&block, data, bytes);

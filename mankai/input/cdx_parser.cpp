@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kLegend = "CDX";
 constexpr std::size_t kTimestampDigits = 14;
-constexpr std::size_t kLongestTimestamp = 17;  // of those with milliseconds
+constexpr std::size_t kLongestTimestamp = 17;  // of timestamps with milliseconds
 
 bool is_legend(std::string_view line) noexcept {
   return line.size() > kLegend.size() + 1 && line.substr(1, kLegend.size()) == kLegend &&
@@ -45,8 +45,7 @@ std::optional<Time> time_of(std::string_view text) {
 
 bool is_number_or_none(std::string_view text) noexcept { return text == "-" || detail::is_digits(text); }
 
-// N b a m s k r V g, also with M and S before V, as crawlers write them; N b a m s k S, as archives answer. S and V,
-// a record's length and offset, are numbers.
+// Usual legends: N b a m s k r V g, N b a m s k r M S V g, N b a m s k S. S and V are numbers: length, offset.
 bool has_usual_columns(std::string_view line) noexcept {
   constexpr std::size_t kTimestamp = 1;
   constexpr std::size_t kUrl = 2;

@@ -11,11 +11,11 @@
 
 namespace mankai {
 
-/// The kind of a line of an index of captures.
+/// The kind of a line in an index of captures.
 enum class CdxLine : std::uint8_t {
   capture,
   heading,    ///< the legend of the columns, or metadata of a CDXJ file
-  malformed,  ///< has no URL
+  malformed,  ///< without a URL
 };
 
 /// A line of an index; the views are valid as long as the line and the parser's batch.
@@ -25,27 +25,25 @@ struct CdxCapture {
   std::optional<Time> time{};  ///< if the timestamp is valid
 };
 
-/// Returns whether a file that begins with this line is certainly an index: a legend of columns, a line of CDXJ, or 7,
-/// 9, 10 or 11 columns with timestamp, URL, status and offset where a file without a legend has them.
+/// Whether this first line proves an index: a legend, a line of CDXJ, or 7, 9, 10 or 11 columns as usual.
 [[nodiscard]] bool looks_like_cdx(std::string_view line) noexcept;
 
-/// Reads the lines of CDX files and CDXJ files, which may be mixed. The first character of a CDX legend, such as
-/// " CDX N b a m s k r M S V g", separates its columns; without a legend, spaces separate N b a and others. A line of
-/// CDXJ has a sort key, a timestamp and a JSON object with a member "url".
-///
-/// Source: [Cdx2006] the letters of the columns; [Cdxj2015]. Threads: one at a time.
+/// Reads the lines of CDX files and CDXJ files, which may be mixed. The legend of a CDX file begins with the separator
+/// of its columns, as in " CDX N b a m s k r M S V g"; without a legend, spaces separate N b a and others. A line of
+/// CDXJ has a sort key, a timestamp and a JSON object with a member "url". Source: [Cdx2006] the letters of the
+/// columns; [Cdxj2015]. Threads: one at a time.
 class CdxParser {
  public:
   /// Begins another file, which has its own legend.
   void restart() noexcept { columns_ = {}; }
 
-  /// Shape: lines[c], captures[c]. Cost: a pass over the first columns, for CDXJ over the object. Errors: none; total.
+  /// Shape: lines[c], captures[c]. Cost: a pass over the first columns; for CDXJ over the object.
   void parse(std::span<const std::string_view> lines, std::span<CdxCapture> captures);
 
  private:
   struct Columns {
     char separator = ' ';
-    std::size_t time = 1;  // from 0; kNone if there is none
+    std::size_t time = 1;  // from 0; kNone: missing
     std::size_t url = 2;
   };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);

@@ -19,9 +19,8 @@ namespace {
 /// A file that is or was at the path. It stays open, so that its inode is not reused.
 class OpenFile {
  public:
-  /// Errors: not_found, io.
   static Result<OpenFile> open(const std::string& path) {
-    // Without O_NONBLOCK a pipe that has replaced the file would block until somebody writes to it.
+    // Without O_NONBLOCK, a pipe that has replaced the file would block until somebody writes to it.
     MANKAI_ASSIGN(auto descriptor, detail::InputDescriptor::open(path, O_NONBLOCK));
     struct stat status{};
     if (fstat(descriptor.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -33,7 +32,7 @@ class OpenFile {
   [[nodiscard]] bool is_at(dev_t device, ino_t inode) const noexcept { return device == device_ && inode == inode_; }
   [[nodiscard]] bool is_same_as(const OpenFile& other) const noexcept { return is_at(other.device_, other.inode_); }
 
-  /// Returns the number of bytes, 0 if there is nothing new.
+  /// Returns the number of bytes; 0 if there is nothing new.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into) {
     for (;;) {
       const ssize_t got = pread(file_.fd(), into.data(), into.size(), offset_);
@@ -112,7 +111,7 @@ class Follower {
   }
 
  private:
-  // The oldest file first. Returns 0 if there is nothing new.
+  // Reads the oldest file first. Returns 0 if there is nothing new.
   Result<std::size_t> read_files(std::span<char> into) {
     while (!files_.empty()) {
       MANKAI_ASSIGN(const auto got, files_.front().read(into));
@@ -137,7 +136,7 @@ class Follower {
     return std::size_t{0};
   }
 
-  // Drops the rest of a line that began before `from_end`. Returns how many bytes it kept, at their front.
+  // Drops the rest of a line that began before `from_end`. Moves the kept bytes to the front and returns their number.
   std::size_t take(std::span<char> bytes) {
     const std::string_view text(bytes.data(), bytes.size());
     std::size_t dropped = 0;
@@ -185,7 +184,7 @@ class Follower {
   }
 
   Result<void> stop_or_wait(std::chrono::milliseconds time) const {
-    pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};  // a negative descriptor is not looked at
+    pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};  // poll ignores negative descriptors
     const int ready = poll(&stop, 1, static_cast<int>(time.count()));
     if (ready > 0) {
       return fail(ErrorCode::io, "stopped", EINTR);
@@ -198,7 +197,7 @@ class Follower {
 
   std::string path_;
   FollowOptions options_;
-  std::deque<OpenFile> files_;  // the newest at the back
+  std::deque<OpenFile> files_;  // newest last
   std::chrono::milliseconds silent_{};
   bool is_inside_line_ = false;
   bool must_skip_line_ = false;

@@ -85,7 +85,7 @@ void LineReader::take_last_line() {
   }
 }
 
-// Only an unfinished line is left when this is called. Doubling the buffer keeps the cost of a long line linear.
+// Pre: only an unfinished line is left. Doubling the buffer keeps the cost of a long line linear.
 void LineReader::fill() {
   if (!buffer_.make_room()) {
     fail_on_line("does not fit into memory at " + std::to_string(buffer_.bytes().size()) +

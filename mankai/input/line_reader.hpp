@@ -13,47 +13,40 @@
 
 namespace mankai {
 
-/// The most lines in one batch. 1024 views are 16 KiB, half of a first-level cache, and hide the latency of a batch
-/// call completely; more did not help.
+/// Maximum number of lines in a batch. 1024 views are 16 KiB, half of a first-level cache, and hide the latency of a
+/// batch call completely; more were not faster.
 inline constexpr std::size_t kBatchLinesMax = 1024;
 
-/// Bounds a LineReader's memory.
+/// Settings of a LineReader.
 struct LineReaderOptions {
-  /// Size of the buffer. It grows only for a line that does not fit.
+  /// Size of the buffer, which grows only for a line that does not fit.
   std::size_t buffer_bytes = std::size_t{256} << 10;
 
-  /// A longer line (up to its LF, a CR included) is an error: the input is probably not text.
+  /// A longer line (up to its LF, including a CR) is an error: the input is probably not text.
   std::size_t max_line_bytes = std::size_t{1} << 30;
 };
 
-/// Splits a source into lines, many per call.
+/// Splits a source into lines, many per call. Threads: one at a time.
 ///
 /// A line ends at LF; one CR before that LF is removed. Everything else is content: NUL bytes, other control
 /// characters, invalid UTF-8. Empty lines are lines. A last line without LF is delivered, including a CR at its end.
-///
-/// Threads: one at a time.
 class LineReader {
  public:
-  /// Errors: invalid_argument when a size is 0; out_of_space when there is no memory for the buffer.
+  /// Errors: invalid_argument if a size is 0; out_of_space.
   [[nodiscard]] static Result<LineReader> create(Source source, const LineReaderOptions& options = {});
 
-  /// Returns the next lines, at most kBatchLinesMax; an empty span at the end.
-  ///
-  /// The views are valid until the next call. A batch never waits to become full: it has the complete lines that have
-  /// arrived, so a pipe that stalls delays at most one unfinished line.
-  ///
+  /// Returns the next lines, at most kBatchLinesMax; an empty span at the end. The views are valid until the next call.
+  /// A batch never waits to become full: a stalled pipe delays at most one unfinished line.
   /// Cost:    one pass over the bytes; no allocation unless a line is longer than the buffer.
-  /// Errors:  those of Source::read; out_of_space with line number and offset when a line is longer than
-  ///          `max_line_bytes` or memory runs out. All complete lines before the error are delivered first; the error
-  ///          then repeats on every call.
+  /// Errors:  as Source::read; out_of_space with line number and offset if a line exceeds `max_line_bytes` or memory
+  ///          runs out. Complete lines before the error are delivered first; the error then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
-  /// Returns the number, from 1, of the first line of the last batch.
+  /// The number, from 1, of the first line of the last batch.
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return lines_before_ + 1; }
-  /// Returns the offset, in the decompressed input, of that line's first byte.
+  /// The offset of that line's first byte in the decompressed input.
   [[nodiscard]] std::uint64_t first_byte_offset() const noexcept { return batch_offset_; }
 
-  /// Returns the source, for its progress counters.
   [[nodiscard]] const Source& source() const noexcept { return buffer_.source(); }
 
  private:
@@ -71,7 +64,7 @@ class LineReader {
   std::unique_ptr<Lines> lines_;
   std::size_t line_count_ = 0;
   std::uint64_t batch_offset_ = 0;  // of the batch's first line
-  std::uint64_t lines_before_ = 0;  // delivered before this batch
+  std::uint64_t lines_before_ = 0;  // number of lines delivered before this batch
   std::optional<Error> failure_;
 };
 

@@ -39,7 +39,7 @@ struct LogFormats {
 
 namespace {
 
-// By LogFormat and LogLine.
+// Indexed by LogFormat and LogLine.
 constexpr std::array<std::string_view, 6> kFormatNames = {"automatic", "combined", "squid", "w3c", "json", "keys"};
 constexpr std::array<std::string_view, kLogLineKinds> kLineNames = {
     "a record", "empty, a comment or a directive", "not a line of the format", "a time that does not exist",
@@ -117,7 +117,7 @@ void LogParser::decide(std::span<const std::string_view> lines) {
   }
 }
 
-// Only directives change what later lines mean, and those it does not parse.
+// A line may be parsed twice, since only directives change the meaning of later lines, and those are not parsed here.
 LogFormat LogParser::format_of(std::string_view line) {
   if (detail::W3cLog::is_directive(line)) {
     return LogFormat::w3c;

@@ -16,8 +16,8 @@ namespace detail {
 struct LogFormats;
 }  // namespace detail
 
-/// Names of the members of JSON lines, nested ones as "request.uri". Empty: the names that nginx, Caddy, Traefik,
-/// Google Cloud and the Elastic schema use, listed in docs/logs.md.
+/// Names of the members of JSON lines, such as "request.uri" for a nested member. Empty: the names of nginx, Caddy,
+/// Traefik, Google Cloud and the Elastic schema, listed in docs/logs.md.
 struct LogFieldNames {
   std::string time;
   std::string client;
@@ -36,32 +36,27 @@ struct LogParserOptions {
   LogFieldNames names;
 };
 
-/// Numbers of lines by outcome.
+/// Number of lines per outcome.
 struct LogCounts {
-  std::array<std::uint64_t, kLogLineKinds> of_kind{};  ///< by LogLine
+  std::array<std::uint64_t, kLogLineKinds> of_kind{};  ///< indexed by LogLine
 
   [[nodiscard]] std::uint64_t of(LogLine line) const noexcept { return of_kind[static_cast<std::size_t>(line)]; }
   [[nodiscard]] std::uint64_t lines() const noexcept;
   [[nodiscard]] std::uint64_t malformed() const noexcept;
 };
 
-/// Reads the lines of access logs. It never fails: each line has an outcome.
+/// Reads the lines of access logs. Never fails: each line has an outcome. Keeps the directives of a W3C log and the
+/// format that `automatic` detected: use a new parser, or `restart`, per file. Threads: one at a time.
 ///
-/// It keeps the directives of a W3C log and the format that `automatic` detected. Use a new parser, or `restart`, for
-/// each file.
-///
-/// `automatic` chooses the first format that accepts a line: `w3c` for one that begins with "#Fields:" or another of
-/// its directives, `json` for an object, then `combined`, then `squid`. A line that no format accepts is read as `keys`
-/// and decides nothing; after kUndecidedLinesMax such lines the format is `keys`. Within one call, the line that
-/// decides also decides for the lines before it: so a log whose first line is truncated has one malformed line, not a
-/// wrong key.
-///
-/// Threads: one at a time.
+/// `automatic` chooses the first format that accepts a line: `w3c` for a directive such as "#Fields:", `json` for an
+/// object, then `combined`, then `squid`. A line that no format accepts is read as `keys`; after kUndecidedLinesMax
+/// such lines the format is `keys`. Within one call, the deciding line also applies to the lines before it: if the
+/// first line is truncated, it is malformed instead of a wrong key.
 class LogParser {
  public:
   static constexpr std::size_t kUndecidedLinesMax = 100;
 
-  /// Errors: invalid_argument when two fields have the same name.
+  /// Errors: invalid_argument if two fields have the same name.
   [[nodiscard]] static Result<LogParser> create(const LogParserOptions& options = {});
 
   LogParser(LogParser&& other) noexcept;
@@ -70,23 +65,19 @@ class LogParser {
   LogParser& operator=(const LogParser&) = delete;
   ~LogParser();
 
-  /// Reads one line, without its line feed; `out` is unspecified unless the outcome is `record`.
-  ///
-  /// The texts are valid until the next call of either `parse`, and as long as the line.
-  ///
-  /// Cost:    combined: about 100 ns for 200 bytes. JSON strings and the targets of W3C lines are copied into memory
-  ///          that the next call reuses; otherwise no allocation.
+  /// Reads one line without its line feed. `out` is unspecified unless the outcome is `record`; its texts are valid
+  /// until the next call of either `parse`, and as long as the line. Cost: combined: about 100 ns for 200 bytes. Copies
+  /// JSON strings and targets of W3C lines into memory that is reused; else does not allocate.
   [[nodiscard]] LogLine parse(std::string_view line, LogRecord& out);
 
-  /// Reads many lines; the same as one by one, except for `automatic`.
-  /// Shape:   lines[c], out[c], outcomes[c]; same length, may be 0.
+  /// As line by line, except for `automatic`. Shape: lines[c], out[c], outcomes[c]; c >= 0.
   void parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes);
 
-  /// Returns the format in use: `automatic` until it is detected.
+  /// The format in use; `automatic` until it is detected.
   [[nodiscard]] LogFormat format() const noexcept { return format_; }
   [[nodiscard]] const LogCounts& counts() const noexcept { return counts_; }
 
-  /// Resets the directives and the detected format, for the next file. The counts stay.
+  /// Resets the directives and the detected format for the next file. The counts stay.
   void restart();
 
  private:

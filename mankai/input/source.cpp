@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kStandardInput = 0;
 
-// Returns the bytes left to read in a regular file, nothing for pipes and the like.
+// Returns the number of bytes left to read in a regular file; nothing for pipes and the like.
 Result<std::optional<std::uint64_t>> remaining_bytes(int fd) {
   struct stat status{};
   if (fstat(fd, &status) != 0) {
@@ -32,11 +32,11 @@ Result<std::optional<std::uint64_t>> remaining_bytes(int fd) {
   return static_cast<std::uint64_t>(status.st_size - position);
 }
 
-// Errors: io with EINTR when `stop_fd` is readable.
+// Errors: io with EINTR if `stop_fd` is readable.
 Result<void> wait_readable(int fd, int stop_fd) {
   std::array<pollfd, 2> waiting{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = stop_fd, .events = POLLIN, .revents = 0}};
-  while (poll(waiting.data(), waiting.size(), -1) < 0) {  // a negative descriptor is not looked at
+  while (poll(waiting.data(), waiting.size(), -1) < 0) {  // poll ignores negative descriptors
     if (errno != EINTR) {
       return fail(ErrorCode::io, "cannot wait for input", errno);
     }
@@ -44,7 +44,7 @@ Result<void> wait_readable(int fd, int stop_fd) {
   return waiting[1].revents == 0 ? Result<void>() : fail(ErrorCode::io, "stopped", EINTR);
 }
 
-// Waits for bytes; a signal is no reason to return, and a non-blocking descriptor is waited for.
+// Waits for bytes, also on a non-blocking descriptor; retries after signals.
 Result<std::size_t> read_some(int fd, std::span<char> into, int stop_fd) {
   bool must_wait = stop_fd >= 0;
   for (;;) {
@@ -227,7 +227,7 @@ Result<std::size_t> Source::read_raw(std::span<char> into) {
   return got;
 }
 
-// Appends while the format is unknown; afterwards nothing is left when it is called, and it refills from the front.
+// Appends while the format is unknown; later the buffer is empty at each call and is refilled from the front.
 Result<void> Source::refill() {
   if (raw_begin_ == raw_end_) {
     raw_begin_ = raw_end_ = 0;

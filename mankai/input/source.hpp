@@ -18,56 +18,49 @@ class Decoder;
 class InputDescriptor;
 }  // namespace detail
 
-/// The compression of an input, which its content shows, never the file's name.
+/// The compression of an input, detected from its content, not from the file's name.
 enum class Compression : std::uint8_t { plain, gzip, zstd, xz };
 
-/// Returns the lower-case name of the format, such as "gzip".
+/// Returns the format's name, such as "gzip".
 [[nodiscard]] std::string_view name(Compression compression) noexcept;
 
-/// Delivers raw bytes: fills a prefix of the span and returns its length, 0 at the end of the input. It may block until
-/// it has bytes, and must then return them instead of waiting for more.
+/// Fills a prefix of the span with raw bytes and returns its length; 0 at the end. May wait only for the first byte.
 using ReadFunction = std::move_only_function<Result<std::size_t>(std::span<char>)>;
 
-/// How a Source reads.
+/// Settings of a Source.
 struct SourceOptions {
-  /// The largest read(2), and the size of the buffer for compressed input. 256 KiB stays in a core's second-level
-  /// cache; more was not faster.
+  /// The largest read(2), and the buffer for compressed input. More than a second-level cache holds was not faster.
   std::size_t buffer_bytes = std::size_t{256} << 10;
 
-  /// A descriptor, or -1: `read` fails with io and EINTR as soon as it is readable. It is the reading end of a pipe
-  /// that a signal handler writes to; a signal alone that arrives just before read(2) would not interrupt it.
+  /// A descriptor, or -1: `read` fails with io and EINTR as soon as it is readable. Use the reading end of a pipe that
+  /// a signal handler writes to: a signal alone would not interrupt read(2) if it arrived just before.
   int stop_fd = -1;
 };
 
-/// The decompressed bytes of a file, a pipe or a piece of memory.
+/// The decompressed bytes of a file, a pipe or a block of memory. Threads: one at a time.
 ///
-/// gzip (any number of members), zstd (any number of frames, skippable ones too, windows up to 128 MiB as of
-/// `zstd --long=27`) and xz (any number of streams with padding, up to 256 MiB of decoder memory) are recognised by
-/// their magic number; everything else is plain, also an input that is truncated inside its magic number.
+/// The magic number selects the format: gzip (any number of members), zstd (any number of frames, including skippable
+/// ones, windows up to 128 MiB as of `zstd --long=27`) or xz (any number of streams with padding, up to 256 MiB of
+/// decoder memory). Everything else is plain, also an input that is truncated inside its magic number.
 ///
-/// After a complete gzip member, zero padding is skipped; anything else that does not begin like a member is ignored
-/// up to the end and counted in `ignored_bytes`, so that the caller can warn as gzip(1) does. Garbage after a zstd
-/// frame or an xz stream is corrupt, as for zstd(1) and xz(1).
+/// After a complete gzip member, zero padding is skipped. Anything else that does not begin like a member is ignored up
+/// to the end and counted in `ignored_bytes`, so that the caller can warn as gzip(1) does. Garbage after a zstd frame
+/// or an xz stream is corrupt, as for zstd(1) and xz(1).
 ///
 /// Files are read, not mapped: mapped pages would count as this process's memory.
-///
-/// Threads: one at a time.
 class Source {
  public:
-  /// Opens a file; "-" is standard input.
-  ///
-  /// Errors: not_found when there is no such file; io with errno when it cannot be opened or is a directory. Every
-  ///         error, here and in `read`, begins with the path.
+  /// Opens a file; "-" is standard input. Errors: not_found; io with errno if the file cannot be opened or is a
+  /// directory. Every error, here and in `read`, begins with the path.
   [[nodiscard]] static Result<Source> open(const std::string& path, const SourceOptions& options = {});
 
-  /// Reads a descriptor that the caller owns and keeps open; `label` names it in errors.
-  /// Errors: io, as `open`.
+  /// Reads a descriptor that the caller owns and keeps open; `label` names it in errors. Errors: io, as `open`.
   [[nodiscard]] static Result<Source> from_descriptor(int fd, std::string label, const SourceOptions& options = {});
 
   /// Reads memory that the caller owns and keeps alive.
   [[nodiscard]] static Source from_memory(std::string_view bytes, std::string label, const SourceOptions& options = {});
 
-  /// Reads what a function delivers; `options.stop_fd` has no effect.
+  /// Reads the output of a function; `options.stop_fd` has no effect.
   [[nodiscard]] static Source from_function(ReadFunction read, std::string label, const SourceOptions& options = {});
 
   Source(Source&& other) noexcept;
@@ -76,31 +69,28 @@ class Source {
   Source& operator=(const Source&) = delete;
   ~Source();
 
-  /// Fills a prefix of `into` with decompressed bytes and returns its length; 0 at the end.
-  ///
-  /// It waits for input only while it has nothing to deliver: a stalled pipe never delays bytes that have arrived.
-  ///
+  /// Fills a prefix of `into` with decompressed bytes and returns its length; 0 at the end. Waits only while there is
+  /// nothing to deliver, so a stalled pipe never delays bytes that have arrived.
   /// Shape:   into[c], c > 0.
   /// Cost:    plain: one read(2) straight into `into`. Compressed: one read(2) per `buffer_bytes`.
-  /// Errors:  io with errno; corrupt with the offset in the compressed input and the reason; out_of_space when the
-  ///          input needs more decoder memory than the limits above. Bytes decoded before the error are delivered
-  ///          first; the error then repeats on every call.
+  /// Errors:  io with errno; corrupt with the offset in the compressed input and the reason; out_of_space above the
+  ///          limits of decoder memory. Bytes before the error are delivered first; the error then repeats on every
+  ///          call.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into);
 
-  /// Returns the input's first bytes without consuming them: its first line, without the line feed, or `most` bytes if
-  /// that is longer; less at the input's end. The view is valid until the next call. Shape: most > 0. Errors: as
-  /// read's. Pre: nothing has been read.
+  /// Returns the first line, without its line feed, but at most `most` bytes, without consuming them. The view is valid
+  /// until the next call. Shape: most > 0. Errors: as read. Pre: nothing has been read.
   [[nodiscard]] Result<std::string_view> peek_line(std::size_t most);
 
-  /// Returns the path, or the label given at creation.
+  /// The path, or the label given at creation.
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
-  /// Returns the detected format; plain before the first `read`.
+  /// The detected format; plain before the first `read`.
   [[nodiscard]] Compression compression() const noexcept;
-  /// Returns how many raw (compressed) bytes have been consumed.
+  /// Number of consumed raw (compressed) bytes.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const noexcept { return raw_bytes_read_ - (raw_end_ - raw_begin_); }
-  /// Returns the raw size of a regular file from where reading began, or of the memory; nothing for pipes.
+  /// The raw size of the memory, or of the rest of a regular file at creation; empty for pipes.
   [[nodiscard]] std::optional<std::uint64_t> raw_bytes_total() const noexcept { return raw_bytes_total_; }
-  /// Returns how many raw bytes after the last complete gzip member were ignored; padding does not count.
+  /// Number of raw bytes ignored after the last complete gzip member, not counting padding.
   [[nodiscard]] std::uint64_t ignored_bytes() const noexcept;
 
  private:
@@ -122,14 +112,14 @@ class Source {
   std::size_t buffer_bytes_;
   std::optional<std::uint64_t> raw_bytes_total_;
   std::uint64_t raw_bytes_read_ = 0;
-  std::unique_ptr<char[]> raw_;  // [raw_begin_, raw_end_) is not consumed; absent while plain input needs none
+  std::unique_ptr<char[]> raw_;  // [raw_begin_, raw_end_) is not consumed; null while plain input needs no buffer
   std::size_t raw_begin_ = 0;
   std::size_t raw_end_ = 0;
-  std::unique_ptr<detail::Decoder> decoder_;  // absent for plain input
+  std::unique_ptr<detail::Decoder> decoder_;  // null for plain input
   std::string peeked_;                        // bytes of peek_line that read has not delivered
   std::optional<Error> failure_;
   bool is_detected_ = false;
-  bool is_raw_ended_ = false;             // a terminal delivers more after its end of file: never read again
+  bool is_raw_ended_ = false;             // a terminal delivers more after its end of file: do not read again
   bool decoder_may_hold_output_ = false;  // the last step filled its output
 };
 

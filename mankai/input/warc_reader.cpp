@@ -79,7 +79,7 @@ WarcReader::Step WarcReader::skip_empty_lines() {
   return text == buffer_.end() ? Step::wants_more : Step::took;
 }
 
-// Finds the length of the header, including the empty line that ends it.
+// The length includes the empty line that ends the header.
 WarcReader::Step WarcReader::find_header_end(std::size_t& length) {
   if (!detail::kWarcMagic.starts_with(buffer_.bytes().substr(0, detail::kWarcMagic.size()))) {
     return fail_at(buffer_.offset(),

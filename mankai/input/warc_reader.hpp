@@ -15,7 +15,7 @@
 
 namespace mankai {
 
-/// The type of a WARC record; `other` for types that the standard does not name.
+/// The type of a WARC record; `other` for types outside the standard.
 enum class WarcType : std::uint8_t {
   warcinfo,
   response,
@@ -28,53 +28,50 @@ enum class WarcType : std::uint8_t {
   other,
 };
 
-/// Returns the name as files have it, such as "response".
+/// Returns the name in files, such as "response".
 [[nodiscard]] std::string_view name(WarcType type) noexcept;
 
 /// The header of a record whose block is complete.
 struct WarcRecord {
   WarcType type = WarcType::other;
   std::string_view target_uri{};  ///< without the angle brackets that some writers add; empty if there is none
-  std::optional<Time> date{};     ///< WARC-Date, if it is a valid time
-  std::uint64_t offset = 0;       ///< of its first byte in the decompressed input
+  std::optional<Time> date{};     ///< WARC-Date, if valid
+  std::uint64_t offset = 0;       ///< of the first byte, in the decompressed input
   std::uint64_t block_bytes = 0;
 
   friend bool operator==(const WarcRecord&, const WarcRecord&) = default;
 };
 
-/// Bounds a WarcReader's memory.
+/// Settings of a WarcReader.
 struct WarcReaderOptions {
   std::size_t buffer_bytes = std::size_t{256} << 10;
-  /// A longer header is an error: URLs have some kilobytes at most. The buffer grows up to this, only for a header.
+  /// A longer header is an error: URLs have at most some kilobytes. The buffer grows up to this, only for a header.
   std::size_t max_header_bytes = std::size_t{1} << 20;
 };
 
 /// Returns whether a file that begins with this line is a WARC file.
 [[nodiscard]] bool looks_like_warc(std::string_view line) noexcept;
 
-/// Reads the headers of a WARC file's records, versions 1.0 and 1.1 and earlier drafts, and skips their blocks, however
-/// long they are, in constant memory. The source decompresses, whether per record or whole.
+/// Reads the headers of a WARC file's records (versions 1.0 and 1.1 and earlier drafts) and skips their blocks, however
+/// long, in constant memory. The source decompresses, whether per record or whole.
 ///
-/// Header lines may end without CR, fields may be folded and in any order, and records may be separated by any number
-/// of empty lines. Anything else is corrupt: after a block of another length than its header says, nothing can be found
-/// reliably, and missing records would go unnoticed.
+/// Header lines may end without CR, fields may be folded and in any order, and empty lines may separate records.
+/// Anything else is corrupt: after a wrong block length nothing can be found reliably.
 ///
 /// Source: [Warc2017]. Threads: one at a time.
 class WarcReader {
  public:
-  /// Errors: invalid_argument when a size is 0.
+  /// Errors: invalid_argument if a size is 0.
   [[nodiscard]] static Result<WarcReader> create(Source source, const WarcReaderOptions& options = {});
 
-  /// Returns the next records whose blocks are complete, at most kBatchLinesMax; an empty span at the end. The views
-  /// are valid until the next call. A batch never waits to become full: it has the complete records that have arrived.
-  ///
+  /// Returns the next complete records, at most kBatchLinesMax; an empty span at the end. The views are valid until the
+  /// next call. A batch never waits to become full.
   /// Cost:    one read(2) per `buffer_bytes`, and a pass over the headers.
-  /// Errors:  those of Source::read; corrupt with the offset in the decompressed input, when no record begins there or
-  ///          the input ends within one; unsupported_version for WARC 2.0 or later; out_of_space. All complete records
-  ///          before the error are delivered first; the error then repeats on every call.
+  /// Errors:  as Source::read; corrupt, with the offset, if no record begins there or the input ends within one;
+  ///          unsupported_version from WARC 2.0 on; out_of_space. Complete records before the error are delivered
+  ///          first; the error then repeats on every call.
   [[nodiscard]] Result<std::span<const WarcRecord>> next_batch();
 
-  /// Returns the source, for its progress counters.
   [[nodiscard]] const Source& source() const noexcept { return buffer_.source(); }
 
  private:

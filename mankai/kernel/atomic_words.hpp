@@ -30,8 +30,8 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
 }
 
-/// Sets bits beside other writers and returns the previous word. Does not write a word that already has them, so that
-/// frequent keys do not move their cache line between cores.
+/// Sets bits beside other writers and returns the previous word. Writes nothing if the bits are set, so that frequent
+/// keys do not move their cache line between cores.
 inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   const std::uint64_t before = load_word(word);
   if ((before & bits) == bits) {
@@ -41,8 +41,8 @@ inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
 }
 
 #ifdef MANKAI_THREAD_SANITIZER
-/// MANKAI_SHARED(words[i]): a word in a hot loop. A plain lvalue, so that the compiler may combine its accesses; under
-/// ThreadSanitizer a stand-in that accesses it atomically.
+/// MANKAI_SHARED(words[i]): a word in a hot loop. A plain lvalue, so that the compiler may combine accesses; under
+/// ThreadSanitizer an atomic proxy.
 struct SharedWord {
   std::uint64_t* word;
   operator std::uint64_t() const noexcept { return load_word(word); }

@@ -21,11 +21,11 @@ namespace mankai::kernel {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Zero if every lane of the block has the key's bit. A byte, so that one vector pass turns the answers of a window into
+// Zero if every lane of the block has the key's bit. A byte, so that one vector pass turns a window's results into
 // bools.
 using Missing = std::uint8_t;
 
-// Without shifts that differ by lane a table of masks beats computing them.
+// Without per-lane shifts a table of masks is faster than computing them.
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 
 struct BitTable {
@@ -64,8 +64,8 @@ static_assert(kShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * prob
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 
-// Raw instructions where Highway has no name for them: vpmultishiftqb fetches any eight bits and vprolvq ignores all
-// but six, vptestnmq tests in memory. 1.33 ns per key in cache; the portable code below, on AVX-512, 1.41.
+// Intrinsics that Highway lacks: vpmultishiftqb fetches any eight bits, vprolvq ignores all but six, vptestnmq tests in
+// memory. 1.33 ns per key in cache; the portable code below, on AVX-512, 1.41.
 HWY_INLINE __m512i block_bits(std::uint64_t remixed) {
   const __m512i spread = _mm512_set1_epi64(static_cast<long long>(remixed));
   const __m512i shifts = _mm512_load_si512(kShifts);
@@ -133,7 +133,6 @@ struct Set {
   HWY_INLINE Missing operator()(std::uint64_t* block, std::uint64_t remixed) const { return set_block(block, remixed); }
 };
 
-// Reports one bool per key.
 struct Report {
   bool* outcomes;
 
@@ -144,7 +143,6 @@ struct Report {
   }
 };
 
-// Counts new keys.
 struct CountFresh {
   std::uint64_t* fresh;
 

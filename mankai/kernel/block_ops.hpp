@@ -13,14 +13,13 @@ namespace mankai::kernel {
 ///
 /// Shape:   words[8 * block_count], aligned to 64 bytes, block_count >= 1; digests[c] or keys[c], outcomes[c].
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    one cache line per key. Batches prefetch a window ahead where the cells do not fit a level-2 cache.
-/// Errors:  none; total.
+/// Cost:    one cache line per key. Batches prefetch a window ahead if the cells exceed a level-2 cache.
 /// Threads: any number of readers beside one writer, which see each key completely or not yet.
 struct BlockOps {
   const char* target;  ///< the instruction set, by Highway's name
 
   bool (*may_contain_one)(const std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept;
-  /// Inserts and returns whether the key was there before; an insert that returns false has set a bit.
+  /// Inserts and returns whether the key was present; an insert that returns false has set a bit.
   bool (*observe_one)(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept;
 
   void (*may_contain)(const std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
@@ -32,7 +31,7 @@ struct BlockOps {
                           std::size_t count) noexcept;
   std::uint64_t (*insert_integers)(std::uint64_t* words, std::uint64_t block_count, const std::uint64_t* keys,
                                    std::uint64_t seed, std::size_t count) noexcept;
-  /// Inserts in order and reports what was there before, including an earlier occurrence in the same batch.
+  /// As insert; `seen` also covers earlier keys of the same batch.
   std::uint64_t (*observe)(std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
                            bool* seen) noexcept;
 
@@ -40,10 +39,10 @@ struct BlockOps {
   bool inline_avx512;
 };
 
-/// Returns the best kernels that this machine supports. Resolved at each call, so keep the reference.
+/// The best kernels for this machine. Resolved at each call, so keep the reference.
 [[nodiscard]] const BlockOps& block_ops() noexcept;
 
-/// Returns the kernels of every instruction set that this machine supports, best first; for tests and benchmarks.
+/// The kernels of every instruction set that this machine supports, best first; for tests and benchmarks.
 [[nodiscard]] std::vector<const BlockOps*> all_block_ops();
 
 }  // namespace mankai::kernel

@@ -1,20 +1,20 @@
 #pragma once
 
-/// Single calls of the blocked layout, compiled into their caller: a call through the table costs more than the look-up
-/// itself. What a caller gets depends on its own flags:
+/// Single calls of the blocked layout, compiled into their caller: a call through the table costs more than the lookup
+/// itself. The caller's flags determine the code:
 ///
 ///   AVX-512F and -DQ   vectors, with -VBMI one instruction less
 ///   AVX2               vectors, in two halves
-///   plain x86-64       the AVX-512 instructions as assembly, where the machine has them (BlockOps::inline_avx512)
+///   plain x86-64       the AVX-512 instructions as assembly, if the machine has them (BlockOps::inline_avx512)
 ///   anything else      the table's function
 ///
 /// Measured in a filter of 1e5 keys (level-2 cache), ns per key with the integer hash, fast_multiblock32 of Boost.Bloom
 /// in the same run: plain -O2 1.37 by assembly and 1.9 by the table, Boost 2.1; -march=native 1.10, Boost 1.10.
 /// Inserting is slower than Boost's, which reports nothing: plain 2.0 against 1.4, native 1.55 against 1.15.
 ///
-/// Functions that call these and are inline themselves must be always-inline too, or the linker may keep the body that
-/// a file with other flags made: illegal instructions on the wrong machine. For the same reason each set of flags has
-/// an inline namespace of its own here.
+/// Inline functions that call these must be always-inline too, or the linker may keep the body from a file with other
+/// flags: illegal instructions on the wrong machine. For the same reason each set of flags has its own inline
+/// namespace.
 
 #include <cstdint>
 
@@ -57,7 +57,7 @@ inline namespace MANKAI_BLOCK_FLAGS {
 
 #if MANKAI_BLOCK_INLINE || MANKAI_BLOCK_ASM
 
-/// Where each lane's position begins in the remixed digest.
+/// First bit of each lane's position in the remixed digest.
 alignas(64) inline constexpr std::uint64_t kLaneShifts[probes::kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
 static_assert(kLaneShifts[0] == probes::kFirstPositionShift);
 static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
@@ -72,11 +72,11 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 /// The bits of a key in its block.
 [[nodiscard, gnu::always_inline]] inline __m512i block_bits_here(Digest digest) noexcept {
-  // The block's address keeps the scalar multiplier busy, so the remixing goes to the vector unit.
+  // The block's address keeps the scalar multiplier busy, so the vector unit remixes.
   const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(digest.value)),
                                              _mm512_set1_epi64(static_cast<long long>(probes::kRemix)));
   const __m512i shifts = _mm512_load_si512(kLaneShifts);
-  // The forms with a mask of all lanes are the same instructions; g++ 12 warns about the inside of the plain ones.
+  // The masked forms, with all lanes, are the same instructions; g++ 12 warns inside the unmasked ones.
 #ifdef __AVX512VBMI__
   const __m512i fields = _mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, shifts, remixed);
 #else
@@ -85,7 +85,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
   return _mm512_maskz_rolv_epi64(__mmask8{0xff}, _mm512_set1_epi64(1), fields);
 }
 
-/// Reports whether a key may have been inserted; as BlockOps::may_contain_one.
+/// As BlockOps::may_contain_one.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_here(const std::uint64_t* words, std::uint64_t block_count,
                                                                Digest digest) noexcept {
   const __m512i block = _mm512_load_si512(words + first_word(block_count, digest));
@@ -94,7 +94,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
   return _kortestz_mask8_u8(missing, missing) != 0;
 }
 
-/// Inserts and reports whether the key was there before; as BlockOps::observe_one.
+/// As BlockOps::observe_one.
 [[gnu::always_inline]] inline bool observe_here(std::uint64_t* words, std::uint64_t block_count,
                                                 Digest digest) noexcept {
   std::uint64_t* const block = words + first_word(block_count, digest);
@@ -106,7 +106,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 #elif MANKAI_BLOCK_INLINE
 
-/// The bits of the four lanes whose shifts are given. AVX2 shifts by 64 and more give 0, so the count is masked.
+/// The bits of the four lanes with these shifts. AVX2 shifts by 64 and more give 0, so the count is masked.
 [[nodiscard, gnu::always_inline]] inline __m256i lane_bits_here(std::uint64_t remixed,
                                                                 const std::uint64_t* shifts) noexcept {
   const __m256i spread = _mm256_set1_epi64x(static_cast<long long>(remixed));
@@ -114,7 +114,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
   return _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_and_si256(fields, _mm256_set1_epi64x(probes::kLaneBits - 1)));
 }
 
-/// Reports whether a key may have been inserted; as BlockOps::may_contain_one.
+/// As BlockOps::may_contain_one.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_here(const std::uint64_t* words, std::uint64_t block_count,
                                                                Digest digest) noexcept {
   const auto* const block = reinterpret_cast<const __m256i*>(words + first_word(block_count, digest));
@@ -125,7 +125,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
   return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/// Inserts and reports whether the key was there before; as BlockOps::observe_one.
+/// As BlockOps::observe_one.
 [[gnu::always_inline]] inline bool observe_here(std::uint64_t* words, std::uint64_t block_count,
                                                 Digest digest) noexcept {
   auto* const block = reinterpret_cast<__m256i*>(words + first_word(block_count, digest));
@@ -142,10 +142,10 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 #elif MANKAI_BLOCK_ASM
 
 // Both multiply in the vector unit, 1.15 against 1.18 ns per key with a scalar multiplication, all else equal. Both use
-// zmm16 to zmm18 and k1 only. They do not alias the registers that SSE code uses, so no vzeroupper is needed, and code
+// zmm16 to zmm18 and k1 only. These do not alias the registers of SSE code, so no vzeroupper is needed, and code
 // compiled without AVX-512 keeps nothing in them. g++ refuses to name them as clobbered in such code, so these
-// functions must not end up inside a function that has AVX-512 by attribute (target, target_clones) or by link-time
-// inlining into a file with other flags; clang supports it.
+// functions must not end up in a function that has AVX-512 by attribute (target, target_clones) or by link-time
+// inlining into a file with other flags; clang supports that.
 #ifdef __clang__
 #define MANKAI_BLOCK_CLOBBERS "xmm16", "xmm17", "xmm18", "k1"
 #else
@@ -155,7 +155,7 @@ alignas(64) inline constexpr std::uint64_t kLaneOnes[probes::kBlockLanes] = {1, 
 inline constexpr std::uint64_t kRemixFactor = probes::kRemix;
 using BlockWords = std::uint64_t[probes::kBlockLanes];
 
-/// Reports whether a key may have been inserted. Only where BlockOps::inline_avx512 says that the machine can.
+/// As BlockOps::may_contain_one. Pre: BlockOps::inline_avx512.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_asm(const std::uint64_t* words, std::uint64_t block_count,
                                                               Digest digest) noexcept {
   const auto& block = *reinterpret_cast<const BlockWords*>(words + first_word(block_count, digest));
@@ -175,7 +175,7 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
   return found;
 }
 
-/// Inserts and reports whether the key was there before. Only where BlockOps::inline_avx512 says that the machine can.
+/// As BlockOps::observe_one. Pre: BlockOps::inline_avx512.
 [[gnu::always_inline]] inline bool observe_asm(std::uint64_t* words, std::uint64_t block_count,
                                                Digest digest) noexcept {
   auto& block = *reinterpret_cast<BlockWords*>(words + first_word(block_count, digest));
@@ -199,8 +199,8 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
 
 #undef MANKAI_BLOCK_CLOBBERS
 
-/// The table's function, declared to read only: without that the compiler reloads the filter's
-/// members after each look-up in a loop, which takes 0.35 ns, because this call might have changed them.
+/// The table's function, declared pure: otherwise the compiler reloads the filter's members after each lookup in a
+/// loop, which takes 0.35 ns.
 [[nodiscard, gnu::pure, gnu::noinline]] inline bool may_contain_by_table(const BlockOps& ops,
                                                                          const std::uint64_t* words,
                                                                          std::uint64_t block_count,
@@ -210,12 +210,8 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
 
 #endif
 
-/// Reports whether a key may have been inserted, the fastest way that this caller's flags and the machine allow.
-///
-/// Shape:   as BlockOps, whose `ops` are this machine's.
-/// Cost:    one cache line; a call only without vectors and assembly.
-/// Errors:  none; total.
-/// Threads: as BlockOps.
+/// As BlockOps::may_contain_one, by the fastest code that the caller's flags and the machine allow. Pre: `ops` are this
+/// machine's.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_single([[maybe_unused]] const BlockOps& ops,
                                                                  const std::uint64_t* words, std::uint64_t block_count,
                                                                  Digest digest) noexcept {
@@ -233,7 +229,7 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
 #endif
 }
 
-/// Inserts and reports whether the key was there before; otherwise as may_contain_single.
+/// As BlockOps::observe_one; otherwise as may_contain_single.
 [[gnu::always_inline]] inline bool observe_single([[maybe_unused]] const BlockOps& ops, std::uint64_t* words,
                                                   std::uint64_t block_count, Digest digest) noexcept {
 #if MANKAI_BLOCK_INLINE

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The meaning of the blocked layout, one word at a time: every vector kernel is tested against these functions, and
-/// ThreadSanitizer builds run on them.
+/// The blocked layout's definition, one word at a time: every vector kernel is tested against it, and ThreadSanitizer
+/// builds run it.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ namespace mankai::kernel::reference {
   return words + probes::block_index(digest, block_count) * probes::kBlockLanes;
 }
 
-/// Reports whether every lane has the key's bit.
+/// Whether every lane has the key's bit.
 [[nodiscard]] inline bool may_contain(const std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept {
   const std::uint64_t* block = block_of(words, block_count, digest);
   const std::uint64_t remixed = probes::remix(digest);
@@ -31,7 +31,7 @@ namespace mankai::kernel::reference {
   return missing == 0;
 }
 
-/// Inserts as the only writer; returns whether the key was there before, with the filter's false positives.
+/// Inserts as the only writer; returns whether the key was present, with the filter's false positives.
 inline bool observe(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept {
   auto* block = const_cast<std::uint64_t*>(block_of(words, block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);
@@ -45,7 +45,7 @@ inline bool observe(std::uint64_t* words, std::uint64_t block_count, Digest dige
   return missing == 0;
 }
 
-/// Inserts beside other writers that use this function too; returns whether this call set a bit.
+/// Inserts beside other writers that use this function, too; returns whether this call set a bit.
 inline bool insert_concurrent(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept {
   auto* block = const_cast<std::uint64_t*>(block_of(words, block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);

@@ -1,4 +1,4 @@
-// Batches over blocks of one cache line, a window of keys ahead of memory: included once per instruction set by kernel
+// Batches over blocks of one cache line, prefetched a window of keys ahead; included once per instruction set by kernel
 // sources.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
@@ -28,10 +28,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using probes::kBlockLanes;
 
-// What a visit to a key's block found. A byte, so that one vector pass turns the answers of a window into bools.
+// The result of a visit to a key's block. A byte, so that one vector pass turns the results of a window into bools.
 using Outcome = std::uint8_t;
 
-// Where one window's keys go, prepared before any of its lines is touched, and what was found there.
+// The blocks and bits of one window's keys, computed before any of its lines is touched, and the outcomes.
 template <std::size_t kWindow>
 struct Window {
   HWY_ALIGN std::uint64_t first_word[kWindow];
@@ -71,9 +71,9 @@ struct Window {
   }
 };
 
-// A pipeline of three stages, a window each: the next one is prepared and its lines fetched while this one is visited;
-// the one before is answered. Reading what was written one stage ago spares the stalls of reading it at once, and
-// fetching one line for each one visited keeps the memory busy without flooding it.
+// A pipeline of three stages, a window each: compute and prefetch the next window, visit this one, answer the last one.
+// Reading results one stage later avoids store-forwarding stalls, and one prefetch per visited line keeps the memory
+// busy without flooding it.
 template <bool kPrefetch, std::size_t kWindow, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                               const Touch& touch, const Answer& answer) {

@@ -1,4 +1,4 @@
-// Classic Bloom look-ups that gather, eight keys per vector: included once per instruction set by kernel sources; empty
+// Classic Bloom lookups that gather, eight keys per vector; included once per instruction set by kernel sources; empty
 // below AVX-512.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
@@ -47,9 +47,9 @@ HWY_INLINE DigestVector next_state(DigestTag d, DigestVector state) {
   return vector_multiply(d, state, probes::CellSequence::kMultiplier);
 }
 
-// Each lane's cell, moved to bit 0. Raw: a compiler that sees a mask of all lanes leaves the destination as it is, so
-// that each gather waits for the one before, 3.9 ns per key in cache against 3.1. A hidden mask and a source that is
-// already there cut this chain. Rotating needs no mask on the count.
+// Each lane's cell, moved to bit 0. In intrinsics: a compiler that sees a mask of all lanes keeps the destination as an
+// input, so each gather waits for the previous one, 3.9 ns per key in cache against 3.1. A hidden mask and a ready
+// source break this chain. Rotating needs no mask on the count.
 HWY_INLINE DigestVector gather_cells(const std::uint64_t* words, DigestVector cells) {
   __mmask8 lanes = 0xff;
   asm("" : "+k"(lanes));
@@ -58,7 +58,7 @@ HWY_INLINE DigestVector gather_cells(const std::uint64_t* words, DigestVector ce
   return DigestVector{_mm512_maskz_rorv_epi64(__mmask8{0xff}, found, cells.raw)};
 }
 
-// What remains of each lane's cells from probe `first` on, in bit 0: 1 where all are set.
+// ANDs each lane's cells from probe `first` on, in bit 0.
 HWY_INLINE DigestVector test_cells(DigestTag d, const std::uint64_t* words, const BloomShape& shape,
                                    std::uint32_t first, DigestVector state) {
   DigestVector all = hn::Set(d, std::uint64_t{1});
@@ -69,10 +69,9 @@ HWY_INLINE DigestVector test_cells(DigestTag d, const std::uint64_t* words, cons
   return all;
 }
 
-// Tests the keys in cache, without a branch. 2.8 ns per key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
-// bits 4.3 against 5.1, at 1e8 14 against 27, because eight loads are always under way. (Processors that need the
-// microcode against Downfall gather slowly.) Returns how many keys it tested: all but the last ones, which do not fill
-// a vector.
+// Tests keys in cache without a branch. 2.8 ns per key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7 bits
+// 4.3 against 5.1, at 1e8 14 against 27, because eight loads are always in flight. (Processors with the microcode
+// against Downfall gather slowly.) Returns the number of keys tested: all full vectors.
 template <class Source>
 HWY_INLINE std::size_t test_by_gathering(const std::uint64_t* words, const BloomShape& shape, const Source& source,
                                          std::size_t count, bool* outcomes) {
@@ -86,15 +85,15 @@ HWY_INLINE std::size_t test_by_gathering(const std::uint64_t* words, const Bloom
   return i;
 }
 
-// A window of keys beyond the cache. The first rounds test one cell of every key that has had all bits so far and fetch
-// the next line for those that remain: an absent key costs about two lines instead of k. After that most of the
-// remaining keys are present, so all their other lines are fetched at once.
+// A window of keys beyond the cache. The first rounds test one cell of each key whose bits were all set so far, and
+// prefetch the next line of those that remain: an absent key costs about two lines instead of k. After that most
+// remaining keys are present, so all their other lines are prefetched at once.
 class Rounds {
  public:
   std::size_t start = 0;
   std::size_t count = 0;
 
-  // Takes the keys from `first` on and fetches their first lines.
+  // Loads the keys from `first` on and prefetches their first lines.
   template <class Source>
   HWY_INLINE void open(const std::uint64_t* words, const BloomShape& shape, const Source& source, std::size_t first,
                        std::size_t keys) {
@@ -116,7 +115,6 @@ class Rounds {
     fetch(words);
   }
 
-  // Writes one bool per key.
   HWY_INLINE void test(const std::uint64_t* words, const BloomShape& shape, bool* outcomes) {
     std::uint32_t probe = 0;
     while (probe < shape.k && probe < kSiftingRounds) {
@@ -174,8 +172,8 @@ class Rounds {
     return DigestVector{_mm512_maskz_compress_epi64(stay, v.raw)};
   }
 
-  // Moves the remaining keys to the front and on to their next cell. Stores full vectors at or before the place that
-  // was just read: compressing into memory is slow on some processors.
+  // Moves the remaining keys to the front and advances them to their next cell. Stores full vectors at or before the
+  // place just read: compressing into memory is slow on some processors.
   HWY_INLINE void keep_those_with_bit(const std::uint64_t* words, std::uint64_t cell_count) {
     const DigestTag d;
     std::size_t kept = 0;
@@ -200,7 +198,7 @@ class Rounds {
   HWY_ALIGN std::uint64_t cells_[kGatherWindow];
 };
 
-// Tests all keys, a window ahead of memory.
+// Tests all keys, prefetching a window ahead.
 template <class Source>
 HWY_INLINE void test_in_gathered_rounds(const std::uint64_t* words, const BloomShape& shape, const Source& source,
                                         std::size_t count, bool* outcomes) {

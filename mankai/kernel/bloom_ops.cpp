@@ -38,7 +38,7 @@ HWY_INLINE std::uint64_t sum(const Lacks* lacks, std::size_t count) {
   return all;
 }
 
-// Tests one window at a time; the cells are in the cache.
+// Tests one window at a time; for cells in cache.
 template <class Source>
 HWY_INLINE void test_near(const std::uint64_t* words, const BloomShape& shape, const Source& source, std::size_t first,
                           std::size_t count, bool* outcomes) {
@@ -52,7 +52,7 @@ HWY_INLINE void test_near(const std::uint64_t* words, const BloomShape& shape, c
   }
 }
 
-// Tests a window in rounds while the next one's first lines arrive.
+// Tests a window in rounds while the next window's first lines are prefetched.
 template <class Source>
 HWY_INLINE void test_far(const std::uint64_t* words, const BloomShape& shape, const Source& source, std::size_t count,
                          bool* outcomes) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The meaning of the classic layout, one bit at a time: every kernel is tested against these functions, and
-/// ThreadSanitizer builds run on them.
+/// The classic layout's definition, one bit at a time: every kernel is tested against it, and ThreadSanitizer builds
+/// run it.
 
 #include <cstdint>
 
@@ -30,14 +30,14 @@ inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& v
 
 [[nodiscard]] inline std::uint64_t cell_bit(std::uint64_t cell) noexcept { return std::uint64_t{1} << (cell % 64); }
 
-/// Reports whether all of the key's cells are set.
+/// Whether all of the key's cells are set.
 [[nodiscard]] inline bool may_contain(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
   std::uint64_t missing = 0;
   for_each_cell(shape, digest, [&](std::uint64_t cell) { missing |= ~load_word(words + cell / 64) & cell_bit(cell); });
   return missing == 0;
 }
 
-/// Inserts as the only writer; returns whether the key was there before, with the filter's false positives.
+/// Inserts as the only writer; returns whether the key was present, with the filter's false positives.
 inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
   std::uint64_t missing = 0;
   for_each_cell(shape, digest, [&](std::uint64_t cell) {
@@ -48,7 +48,7 @@ inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest
   return missing == 0;
 }
 
-/// Inserts beside other writers that use this function too; returns whether this call set a bit.
+/// Inserts beside other writers that use this function, too; returns whether this call set a bit.
 inline bool insert_concurrent(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
   std::uint64_t missing = 0;
   for_each_cell(shape, digest,

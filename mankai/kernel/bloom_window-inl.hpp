@@ -1,5 +1,5 @@
-// A window of keys in a classic Bloom filter, their positions computed ahead: included once per instruction set by
-// kernel sources.
+// A window of keys in a classic Bloom filter with precomputed positions; included once per instruction set by kernel
+// sources.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
 #if defined(MANKAI_KERNEL_BLOOM_WINDOW_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -38,11 +38,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 #endif
 
-// Whether a key lacks a bit, or had all of them, as a byte.
+// 1 if a key lacks a bit, else 0.
 using Lacks = std::uint8_t;
 
-// The positions of a window of keys, probe by probe: all first cells, then all second ones. The stride is a constant
-// so that a key's cells have fixed offsets: 5.1 instead of 6.0 ns per insertion.
+// The positions of a window of keys, probe by probe: all first cells, then all second ones. The constant stride gives a
+// key's cells fixed offsets: 5.1 instead of 6.0 ns per insertion.
 template <std::size_t kStride>
 struct Positions {
   HWY_ALIGN std::uint64_t cells[kMaxProbes * kStride];
@@ -51,7 +51,6 @@ struct Positions {
 
   HWY_INLINE std::uint64_t cell(std::size_t probe, std::size_t key) const { return cells[probe * kStride + key]; }
 
-  // Computes the positions of up to kStride keys from `first` on.
   template <class Source>
   HWY_INLINE void open(const BloomShape& shape, const Source& source, std::size_t first, std::size_t keys) {
     start = first;
@@ -72,7 +71,7 @@ struct Positions {
   }
 
  private:
-  // Returns the number of keys that it computed.
+  // Returns the number of keys computed.
   template <class Source>
   HWY_INLINE std::size_t fill_in_vectors([[maybe_unused]] const BloomShape& shape,
                                          [[maybe_unused]] const Source& source) {
@@ -107,8 +106,8 @@ HWY_INLINE void prefetch_key(const std::uint64_t* words, const Near& window, std
   }
 }
 
-// All k cells of each key, without a branch: an early exit mispredicts on every other absent key. Unrolled for the
-// usual k, which takes 2.6 instead of 3.9 ns per key for k = 7; kProbes = 0 is any k.
+// Tests all k cells of each key without a branch: an early exit mispredicts on every other absent key. Unrolled for
+// common k: 2.6 instead of 3.9 ns per key for k = 7. kProbes = 0 is any k.
 template <std::uint32_t kProbes>
 void test_window(const std::uint64_t* words, const Near& window, std::uint32_t any_k, Lacks* lacks) {
   const std::uint32_t k = kProbes != 0 ? kProbes : any_k;
@@ -122,8 +121,8 @@ void test_window(const std::uint64_t* words, const Near& window, std::uint32_t a
   }
 }
 
-// Sets the keys in order, so that a second occurrence in the window finds the bits of the first. Prefetches the lines
-// of the next window's keys, if there is a next window.
+// Inserts keys in order, so that a repeated key in the window finds its bits. Prefetches the lines of the next window,
+// if any.
 template <std::uint32_t kProbes>
 void set_window(std::uint64_t* words, const Near& window, const Near* next, std::uint32_t any_k, Lacks* lacks) {
   const std::uint32_t k = kProbes != 0 ? kProbes : any_k;
@@ -143,7 +142,7 @@ void set_window(std::uint64_t* words, const Near& window, const Near* next, std:
   }
 }
 
-// The two by k.
+// Dispatches both by k.
 constexpr std::uint32_t kUnrolledProbes = 16;
 using TestWindow = void (*)(const std::uint64_t*, const Near&, std::uint32_t, Lacks*);
 using SetWindow = void (*)(std::uint64_t*, const Near&, const Near*, std::uint32_t, Lacks*);
@@ -168,9 +167,9 @@ HWY_INLINE void prefetch_first_cells(const std::uint64_t* words, const Far& wind
   }
 }
 
-// Tests a window probe by probe: each round tests one cell of every key whose bits so far are set, and fetches
-// the next line for those that remain. An absent key costs two lines in the mean instead of k. The first cells'
-// lines are on their way already.
+// Tests a window probe by probe: each round tests one cell of every key whose bits so far are set, and prefetches the
+// next line of those that remain. An absent key costs two lines on average instead of k. The first cells' lines are
+// prefetched already.
 HWY_INLINE void test_in_rounds(const std::uint64_t* words, const Far& window, std::uint32_t k, Lacks* lacks) {
   std::uint16_t remaining[kFarBloomWindow];
   std::size_t count = window.count;

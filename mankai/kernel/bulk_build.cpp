@@ -27,7 +27,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Moves a full stage out, past the caches: it is read again only when its partition is drained.
+// Writes a full stage past the caches: it is read again only when its partition is drained.
 HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTRICT stored) {
   const hn::CappedTag<std::uint64_t, 8> d;
   for (std::size_t i = 0; i < Partitions::kStagedDigests; i += hn::Lanes(d)) {
@@ -35,7 +35,7 @@ HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTR
   }
 }
 
-// Copies of the partitions' members, which the compiler would load again after every store.
+// Copies of the partitions' members, which the compiler would otherwise reload after every store.
 struct Desk {
   Digest* staged;
   Digest* stored;
@@ -128,8 +128,7 @@ namespace {
 HWY_EXPORT(add_digests);
 HWY_EXPORT(add_integers);
 
-// `add(partitions)` adds all keys. Returns how many of them set a bit; nothing where a plain batch is faster or there
-// is no memory.
+// `add(partitions)` adds all keys. Returns how many set a bit; nothing if a plain batch is faster or memory runs out.
 template <class Add>
 std::optional<std::uint64_t> build_partitioned(const Partitions::Target& target, std::size_t count,
                                                const Memory& scratch, const Add& add) noexcept {

@@ -23,13 +23,12 @@ namespace mankai::kernel {
 namespace HWY_NAMESPACE {
 namespace {
 
-// What an insertion found and did: whether a counter was 0, and how many got stuck.
 struct Incremented {
   bool was_absent;
   unsigned stuck;
 };
 
-// Without shifts that differ by lane, and for machines without vectors: one lane after the other.
+// Without per-lane shifts or vectors: one lane after the other.
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 
 HWY_INLINE std::uint64_t counter_of(const std::uint64_t* block, std::uint64_t remixed, unsigned lane) {
@@ -78,7 +77,7 @@ HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t
 
 #else
 
-// A key's fields of six bits; with the lower two cleared they are the bits where its counters begin.
+// Shifts of a key's fields of six bits; with the lower two cleared, a field is its counter's lowest bit.
 alignas(64) constexpr std::uint64_t kFieldShifts[kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
 static_assert(kFieldShifts[0] == probes::kFirstPositionShift);
 static_assert(kFieldShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
@@ -86,7 +85,7 @@ constexpr std::uint64_t kCounterStarts = probes::kLaneBits - probes::kCounterBit
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 
-// Raw instructions where Highway has no name for them, as in block_ops.cpp.
+// Intrinsics that Highway lacks, as in block_ops.cpp.
 HWY_INLINE __m512i counter_starts(std::uint64_t remixed) {
   const __m512i spread = _mm512_set1_epi64(static_cast<long long>(remixed));
   const __m512i shifts = _mm512_load_si512(kFieldShifts);
@@ -98,7 +97,7 @@ HWY_INLINE __m512i counter_starts(std::uint64_t remixed) {
   return _mm512_and_si512(fields, _mm512_set1_epi64(kCounterStarts));
 }
 
-// A value at each of the key's counters.
+// `value` at each of the key's counters.
 HWY_INLINE __m512i at_counters(std::uint64_t value, __m512i starts) {
   return _mm512_rolv_epi64(_mm512_set1_epi64(static_cast<long long>(value)), starts);
 }
@@ -132,7 +131,7 @@ HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t
   const __m512i all = at_counters(kStuckCounter, starts);
   const bool is_present = _mm512_testn_epi64_mask(before, all) == 0;
   const __mmask8 is_open = _mm512_cmpneq_epi64_mask(_mm512_and_si512(before, all), all);
-  // Stored in any case: a branch would be mispredicted on every other absent key.
+  // Stores unconditionally: a branch would mispredict on every other absent key.
   const auto changed = static_cast<__mmask8>(is_present ? is_open : 0);
   _mm512_store_si512(block, _mm512_mask_sub_epi64(before, changed, before, at_counters(1, starts)));
   return is_present;
@@ -224,7 +223,7 @@ struct Increment {
 
   HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t remixed) const {
     const Incremented done = increment_block(block, remixed);
-    // Very rare: updating a sum in memory for each key would cost more.
+    // Rare; updating a sum in memory for each key would cost more.
     if (done.stuck != 0) [[unlikely]] {
       *stuck += done.stuck;
     }

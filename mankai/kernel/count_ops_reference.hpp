@@ -1,7 +1,7 @@
 #pragma once
 
-/// The meaning of every layout of counters, one counter at a time: every kernel is tested against these functions, and
-/// ThreadSanitizer builds run on them.
+/// The definition of every layout of counters, one counter at a time: every kernel is tested against it, and
+/// ThreadSanitizer builds run it.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace mankai::kernel::reference {
 
-/// Where a key's counters are in the blocked layout: one in each lane of its block.
+/// The blocked layout: one counter in each lane of the key's block.
 struct BlockedCounters {
-  /// Calls `visit(cell)` for each, in order.
+  /// Calls `visit(cell)` for each of the key's counters, in order.
   template <class Visit>
   static void for_each_cell(const CountShape& shape, Digest digest, const Visit& visit) {
     const std::uint64_t first_lane = probes::block_index(digest, shape.size) * probes::kBlockLanes;
@@ -26,9 +26,8 @@ struct BlockedCounters {
   }
 };
 
-/// Where a key's counters are in the partitioned layout: one in each partition.
+/// The partitioned layout: one counter in each partition.
 struct PartitionedCounters {
-  /// Calls `visit(cell)` for each, in order.
   template <class Visit>
   static void for_each_cell(const CountShape& shape, Digest digest, const Visit& visit) {
     probes::CellSequence cells(digest);
@@ -38,9 +37,8 @@ struct PartitionedCounters {
   }
 };
 
-/// Where a key's counters are in the layout of dablooms: one in each partition.
+/// The dablooms layout: one counter in each partition.
 struct SteppedCounters {
-  /// Calls `visit(cell)` for each, in order.
   template <class Visit>
   static void for_each_cell(const CountShape& shape, Digest digest, const Visit& visit) {
     probes::SteppedSequence cells(digest);
@@ -51,7 +49,7 @@ struct SteppedCounters {
   }
 };
 
-/// Where a counter begins in its word.
+/// A counter's lowest bit in its word.
 [[nodiscard]] inline unsigned counter_shift(std::uint64_t cell) noexcept {
   return static_cast<unsigned>(cell % probes::kLaneCounters) * probes::kCounterBits;
 }
@@ -60,13 +58,13 @@ struct SteppedCounters {
   return (load_word(words + cell / probes::kLaneCounters) >> counter_shift(cell)) & kStuckCounter;
 }
 
-/// Adds `difference`, 1 or -1 as unsigned, to a counter that has room for it.
+/// Adds `difference`, 1 or -1 as unsigned. Pre: the counter has room for it.
 inline void add_to_counter(std::uint64_t* words, std::uint64_t cell, std::uint64_t difference) noexcept {
   std::uint64_t* word = words + cell / probes::kLaneCounters;
   store_word(word, load_word(word) + (difference << counter_shift(cell)));
 }
 
-/// Returns the smallest of the key's counters.
+/// The smallest of the key's counters.
 template <class Layout>
 [[nodiscard]] std::uint32_t smallest_counter(const std::uint64_t* words, const CountShape& shape,
                                              Digest digest) noexcept {
@@ -76,7 +74,7 @@ template <class Layout>
   return static_cast<std::uint32_t>(smallest);
 }
 
-/// Increments the key's counters, except those that are stuck; as the only writer.
+/// Increments the key's counters, except those that are stuck, as the only writer.
 template <class Layout>
 Counted count_key(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
   Counted counted{.seen = true, .stuck = 0};
@@ -91,7 +89,7 @@ Counted count_key(std::uint64_t* words, const CountShape& shape, Digest digest) 
   return counted;
 }
 
-/// Decrements the key's counters, except those that are stuck, or none if one is 0; as the only writer. Returns whether
+/// Decrements the key's counters, except those that are stuck, or none if one is 0, as the only writer. Returns whether
 /// it did.
 template <class Layout>
 bool uncount_key(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {

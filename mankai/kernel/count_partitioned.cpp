@@ -35,7 +35,6 @@ HWY_INLINE BloomShape partition_shape(const CountShape& shape) {
   return {.cell_count = shape.size, .k = shape.k, .field_bits = 0};
 }
 
-// A counter: its word, and where in it.
 struct Place {
   std::uint64_t word;
   unsigned shift;
@@ -73,7 +72,7 @@ struct SmallestOfKey {
   }
 };
 
-// Returns whether the key had been seen.
+// Returns whether the key was present.
 struct IncrementKey {
   std::uint64_t* stuck;
 
@@ -84,7 +83,7 @@ struct IncrementKey {
       const std::uint64_t before = place.load(words);
       smallest = std::min(smallest, before);
       MANKAI_SHARED(words[place.word]) += static_cast<std::uint64_t>(before != kStuckCounter) << place.shift;
-      // Very rare: updating a sum in memory for each counter would cost more.
+      // Rare; updating a sum in memory for each counter would cost more.
       if (before == kStuckCounter - 1) [[unlikely]] {
         ++*stuck;
       }
@@ -107,8 +106,8 @@ struct DecrementKey {
   }
 };
 
-// Visits the keys in order, so that a second occurrence in the window finds the first. Beyond the cache it prefetches
-// the lines of the next window's keys. Calls `answer(first key, outcomes, count)`.
+// Visits the keys in order, so that a repeated key in the window finds the first. Prefetches the next window's lines
+// beyond the cache. Calls `answer(first key, outcomes, count)`.
 template <bool kPrefetch, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows_of(Words* words, const CountShape& shape, const Source& source, std::size_t count,
                                  const Touch& touch, const Answer& answer) {
@@ -141,9 +140,9 @@ HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Sourc
   }
 }
 
-// Tests one window partition by partition: each round tests one counter of every key whose counters so far are not 0,
-// and fetches the next line for those that remain. An absent key costs two lines in the mean instead of k. The first
-// counters' lines are on their way already.
+// Tests a window partition by partition: each round tests one counter of every key whose counters so far are nonzero,
+// and prefetches the next line of those that remain. An absent key costs two lines on average instead of k. The first
+// counters' lines are prefetched already.
 HWY_INLINE void test_window_in_rounds(const std::uint64_t* words, const Far& window, const CountShape& shape,
                                       bool* outcomes) {
   std::uint16_t remaining[kFarBloomWindow];
@@ -170,7 +169,7 @@ HWY_INLINE void test_window_in_rounds(const std::uint64_t* words, const Far& win
   }
 }
 
-// Tests a window in rounds while the next one's first lines arrive.
+// Tests a window in rounds while the next window's first lines are prefetched.
 template <class Source>
 HWY_INLINE void test_in_rounds(const std::uint64_t* words, const CountShape& shape, const Source& source,
                                std::size_t count, bool* outcomes) {

@@ -24,29 +24,28 @@ namespace {
 
 constexpr unsigned kFractionBits = 32;
 constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
-// Words that many epochs go over, one after the other, before the next words are read: they stay in a level-1 cache, so
-// the array passes through memory once, and the loop over cells stays the same for one epoch and for many.
+// Words decayed by all epochs before the next words are read. They stay in a level-1 cache, so the array is read once,
+// and the loop over cells is the same for one epoch and for many.
 constexpr std::size_t kChunkWords = 512;
-// One cell taken through a stretch of equal losses costs two divisions, as much as some hundred steps in vectors.
+// Decaying one cell by a stretch of equal losses costs two divisions, about a hundred vector steps.
 constexpr std::uint64_t kStepsPerStretch = 128;
 
-// Returns the largest value that rounding up never decreases, since it loses less than one unit per epoch. λ is
-// below 1.
+// The largest value that rounding up never decreases, since it loses less than one unit per epoch. Pre: λ < 1.
 [[maybe_unused]] std::uint64_t stuck_value(const DecayStep& step) noexcept {
   return step.rounding == Rounding::ceil ? (kOne - 1) / (kOne - step.lambda_q32) : 0;
 }
 
-// Returns what a cell loses in an epoch, rounded in the opposite direction of the remainder.
+// A cell's loss in an epoch, rounded in the opposite direction of the remainder.
 std::uint64_t loss_of(std::uint64_t cell, std::uint64_t loss_q32, bool is_ceil) noexcept {
   return (cell * loss_q32 + (is_ceil ? 0 : kOne - 1)) >> kFractionBits;
 }
 
-// Returns the smallest value with this loss per epoch.
+// The smallest value with this loss per epoch.
 std::uint64_t smallest_losing(std::uint64_t loss, std::uint64_t loss_q32, bool is_ceil) noexcept {
   return is_ceil ? ((loss << kFractionBits) - 1) / loss_q32 + 1 : ((loss - 1) << kFractionBits) / loss_q32 + 1;
 }
 
-// Returns an upper bound for the number of stretches of equal losses of the largest cell.
+// Upper bound of the number of stretches of equal losses of the largest cell.
 [[maybe_unused]] std::uint64_t stretches(std::uint64_t largest, const DecayStep& step) noexcept {
   return 1 + loss_of(largest, kOne - step.lambda_q32, step.rounding == Rounding::ceil);
 }
@@ -81,7 +80,7 @@ using Vector16 = hn::Vec<Tag16>;
 using Vector32 = hn::Vec<Tag32>;
 using Vector64 = hn::Vec<Tag64>;
 
-// (c * λ + r) >> 32 in lanes of 32 bits; λ is below 1.
+// (c * λ + r) >> 32 in lanes of 32 bits. Pre: λ < 1.
 template <Rounding kRounding>
 HWY_INLINE Vector32 step32(Vector32 cells, Vector32 lambda, [[maybe_unused]] Vector32 draws) {
   const Tag32 d32;
@@ -101,15 +100,15 @@ HWY_INLINE Vector32 step32(Vector32 cells, Vector32 lambda, [[maybe_unused]] Vec
   return hn::OddEven(hn::BitCast(d32, odd), hn::BitCast(d32, hn::ShiftRight<32>(even)));
 }
 
-// The same in lanes of 16 bits, rounding down or up. λ is two halves: the product's upper 16 of 48 bits are those of
-// c times the upper half, and a carry from the 16 bits below.
+// step in lanes of 16 bits, rounding down or up. λ is split into halves: the product's upper 16 of 48 bits are those of
+// c times the upper half, plus a carry from the 16 bits below.
 template <Rounding kRounding>
 HWY_INLINE Vector16 step16(Vector16 cells, Vector16 lambda_high, Vector16 lambda_low) {
   const Tag16 d;
   const Vector16 upper = hn::Mul(cells, lambda_high);
   const Vector16 lower = hn::MulHigh(cells, lambda_low);
   const Vector16 middle = hn::Add(upper, lower);
-  // A mask is -1 where it is set.
+  // A set mask is -1.
   const Vector16 carry = hn::VecFromMask(d, hn::Ne(middle, hn::SaturatedAdd(upper, lower)));
   const Vector16 down = hn::Sub(hn::MulHigh(cells, lambda_high), carry);
   if constexpr (kRounding == Rounding::ceil) {
@@ -166,7 +165,7 @@ struct Epoch<32, kRounding> {
   }
 };
 
-// Cells of every width are drawn for in lanes of 32 bits: all first ones of the lanes' cells, then all second ones.
+// Draws are lanes of 32 bits for cells of every width: all first cells of the lanes, then all second ones.
 template <unsigned kWidth>
 struct DrawnEpoch {
   Vector32 lambda;
@@ -194,7 +193,7 @@ struct DrawnEpoch {
   }
 };
 
-// Takes words through one epoch; returns whether the next one may change them.
+// Decays words by one epoch; returns whether the next epoch may change them.
 template <unsigned kWidth, Rounding kRounding, class OneEpoch>
 HWY_INLINE bool decay_chunk(std::uint64_t* words, std::size_t count, std::uint64_t first_word, const OneEpoch& epoch) {
   const Tag64 d64;
@@ -233,7 +232,6 @@ void decay_chunks(std::uint64_t* words, std::size_t count, const DecayStep& step
   }
 }
 
-// Lets no cell be more than a limit.
 template <class Cell>
 void limit_cells(std::uint64_t* words, std::size_t count, std::uint32_t limit) {
   const hn::ScalableTag<Cell> d;
@@ -254,7 +252,7 @@ void limit_cells(std::uint64_t* words, std::size_t count, std::uint32_t limit) {
 template <class Cell, Rounding kRounding>
 void decay_rounding(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) {
   constexpr unsigned kWidth = sizeof(Cell) * 8;
-  // Whatever the cells are, they lie between 0 and the largest one: where that ends, they all have.
+  // If the largest value decays to one that never changes again, so does every larger cell than that.
   const std::uint32_t largest = largest_cell(kWidth);
   if (const std::uint32_t most = decay_value(largest, step, epochs.count); most <= stuck_value(step)) {
     limit_cells<Cell>(words, count, most);
@@ -281,7 +279,7 @@ void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epoch
 
 #else
 
-// Without vectors a cell takes many epochs in one step while its losses are equal.
+// Without vectors: a cell skips many epochs in one step while its losses are equal.
 template <class Cell>
 void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) noexcept {
   if (step.lambda_q32 >= kOne) {
@@ -324,7 +322,7 @@ void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, c
   (width_bits == 8 ? ops.decay8 : width_bits == 16 ? ops.decay16 : ops.decay32)(words, count, step, epochs);
 }
 
-// While a value changes little, its loss is the same in many epochs, which are taken in one step.
+// While losses are equal, many epochs are one step.
 std::uint32_t decay_value(std::uint32_t value, const DecayStep& step, std::uint64_t epochs) noexcept {
   const bool is_ceil = step.rounding == Rounding::ceil;
   const std::uint64_t loss_q32 = kOne - step.lambda_q32;

@@ -13,27 +13,25 @@ enum class Rounding : std::uint8_t {
   stochastic,  ///< up with a probability equal to the fraction, by a hash of seed, tick and cell
 };
 
-/// The factor and the rounding of each epoch.
+/// The decay of one epoch.
 struct DecayStep {
   std::uint64_t lambda_q32;  ///< λ · 2^32, at most 2^32
   Rounding rounding;
-  std::uint64_t seed;  ///< of stochastic rounding
+  std::uint64_t seed;  ///< for stochastic rounding
 };
 
-/// The epochs to decay by: `count` of them, from that of the first tick on.
+/// `count` epochs, the first at a tick.
 struct Epochs {
   std::uint64_t first_tick;
   std::uint64_t count;
 };
 
-/// The decay of arrays of cells for one instruction set.
+/// The decay of arrays of cells for one instruction set; equal on every machine.
 ///
 /// Shape:   words[count] of cells of 8, 16 or 32 bits, lowest bits first; count may be 0.
-/// Units:   a cell c becomes (c · lambda_q32 + r) >> 32, once for each epoch; r is 0, 2^32 - 1 or the hash.
-/// Cost:    one pass over the cells, with a step in registers per epoch until no cell changes. One
-///          epoch, and any number after which no cell is left to fade, run at memory speed, but for stochastic
-///          rounding, which hashes each cell.
-/// Errors:  none; total. The same on every machine.
+/// Units:   a cell c becomes (c · lambda_q32 + r) >> 32 per epoch; r is 0, 2^32 - 1 or the hash.
+/// Cost:    one pass over the cells, with a step in registers per epoch until no cell changes. Runs at memory speed for
+///          one epoch, or if all cells reach their limit, except with stochastic rounding, which hashes each cell.
 /// Threads: not beside readers or writers.
 struct DecayOps {
   const char* target;  ///< the instruction set, by Highway's name
@@ -43,17 +41,17 @@ struct DecayOps {
   void (*decay32)(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) noexcept;
 };
 
-/// Returns the best kernels that this machine supports.
+/// The best kernels for this machine.
 [[nodiscard]] const DecayOps& decay_ops() noexcept;
-/// Returns the kernels of every instruction set that this machine supports, best first.
+/// The kernels of every instruction set that this machine supports, best first.
 [[nodiscard]] std::vector<const DecayOps*> all_decay_ops();
 
-/// Decays cells of a width of 8, 16 or 32 bits with the best operations there are: see DecayOps.
+/// Decays cells of 8, 16 or 32 bits by decay_ops().
 void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, const DecayStep& step,
                  Epochs epochs) noexcept;
 
-/// Decays one value like a cell, rounding down or up; for stochastic rounding, returns a lower bound.
-/// Cost: one step per epoch until the value no longer changes.
+/// Decays one value like a cell, rounding down or up; a lower bound for stochastic rounding. Cost: one step per epoch
+/// until the value no longer changes.
 [[nodiscard]] std::uint32_t decay_value(std::uint32_t value, const DecayStep& step, std::uint64_t epochs) noexcept;
 
 }  // namespace mankai::kernel

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The meaning of decay, one cell and one epoch at a time: every kernel is tested against these functions, and
-/// ThreadSanitizer builds run on them.
+/// The definition of decay, one cell and one epoch at a time: every kernel is tested against it, and ThreadSanitizer
+/// builds run it.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace mankai::kernel::reference {
 
-/// Returns the next value of a cell; r is below 2^32.
+/// The next value of a cell; r is below 2^32.
 [[nodiscard]] constexpr std::uint32_t decayed(std::uint32_t cell, std::uint64_t lambda_q32, std::uint32_t r) noexcept {
-  // Even the largest cell times 1 plus the largest r fits.
+  // The largest cell times 1 plus the largest r fits.
   return static_cast<std::uint32_t>((cell * lambda_q32 + r) >> 32U);
 }
 
-/// The two keys that stochastic rounding of one tick hashes cells with.
+/// The two keys with which one tick's stochastic rounding hashes cells.
 struct RoundingKeys {
   std::uint32_t before;
   std::uint32_t between;
@@ -35,8 +35,8 @@ struct RoundingKeys {
 inline constexpr std::uint32_t kRoundingFirst = 0x85ebca6bU;
 inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
 
-/// Returns 32 bits that are uniform over cells and ticks. Cells 2^32 apart get the same.
-/// Source: MurmurHash3's 32-bit finalizer [Appleby2011]. Differs: keyed before and between its multiplications.
+/// 32 bits, uniform over cells and ticks; equal for cells 2^32 apart. Source: MurmurHash3's 32-bit finalizer
+/// [Appleby2011]. Differs: keyed before and between its multiplications.
 [[nodiscard]] constexpr std::uint32_t rounding_bits(RoundingKeys keys, std::uint32_t cell) noexcept {
   std::uint32_t x = cell ^ keys.before;
   x ^= x >> 16U;
@@ -47,12 +47,12 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
   return x ^ (x >> 16U);
 }
 
-/// Returns what is added to a product before it is truncated, unless it depends on the cell.
+/// The addend of a product before truncation, unless it depends on the cell.
 [[nodiscard]] constexpr std::uint32_t fixed_addend(Rounding rounding) noexcept {
   return rounding == Rounding::ceil ? ~std::uint32_t{0} : 0U;
 }
 
-/// Decays one cell, number `index` of its array.
+/// Decays cell `index` of an array.
 [[nodiscard]] inline std::uint32_t decay_cell(std::uint32_t cell, std::uint64_t index, const DecayStep& step,
                                               Epochs epochs) noexcept {
   for (std::uint64_t epoch = 0; epoch < epochs.count; ++epoch) {
@@ -61,7 +61,7 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
         is_drawn ? rounding_bits(rounding_keys(step.seed, epochs.first_tick + epoch), static_cast<std::uint32_t>(index))
                  : fixed_addend(step.rounding);
     const std::uint32_t next = decayed(cell, step.lambda_q32, addend);
-    // A cell that stays the same once always does, except under stochastic rounding, where only 0 does.
+    // A cell that once stays the same always does; under stochastic rounding only 0 does.
     if (next == cell && (!is_drawn || cell == 0)) {
       break;
     }
@@ -70,7 +70,7 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
   return cell;
 }
 
-/// Decays an array: see DecayOps.
+/// As DecayOps.
 template <class Cell>
 void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) noexcept {
   Cell* cells = cells_in<Cell>(words);

@@ -1,4 +1,4 @@
-// Digests in vectors: included once per instruction set by kernel sources, between Highway's foreach_target passes.
+// Digests in vectors; included once per instruction set by kernel sources, between Highway's foreach_target passes.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
 #if defined(MANKAI_KERNEL_DIGEST_VECTORS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -23,8 +23,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors prepare digests where the machine multiplies 64-bit lanes (AVX-512); elsewhere its scalar multiplier is
-// faster.
+// Vectors prepare digests if the machine multiplies 64-bit lanes (AVX-512); otherwise its scalar multiplier is faster.
 #undef MANKAI_VECTOR_DIGESTS
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 #define MANKAI_VECTOR_DIGESTS 1
@@ -41,7 +40,7 @@ HWY_INLINE DigestVector vector_multiply(DigestTag d, DigestVector v, std::uint64
   return hn::Mul(v, hn::Set(d, factor));
 }
 
-// Returns the low halves of each lane multiplied in full: 32 x 32 -> 64 bits.
+// Full products of the lanes' low halves: 32 x 32 -> 64 bits.
 HWY_INLINE DigestVector multiply_halves(DigestVector a, DigestVector b) {
   const hn::Repartition<std::uint32_t, DigestTag> d32;
   return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
@@ -68,7 +67,6 @@ HWY_INLINE DigestVector vector_fastrange(DigestTag d, DigestVector uniform, std:
 
 #endif  // MANKAI_VECTOR_DIGESTS
 
-// A batch given as digests.
 struct DigestSource {
   const Digest* digests;
 
@@ -78,7 +76,7 @@ struct DigestSource {
   HWY_INLINE Digest at(std::size_t i) const { return digests[i]; }
 };
 
-// A batch given as integer keys: mix_integer in vectors.
+// Hashes integer keys in vectors: mix_integer.
 struct IntegerSource {
   const std::uint64_t* keys;
   std::uint64_t seed;

@@ -9,7 +9,7 @@
 namespace mankai::kernel {
 namespace {
 
-/// Cache lines prefetched ahead of their use, for any k.
+/// Cache lines prefetched ahead, for any k.
 constexpr std::size_t kLinesAhead = kFarWindow;
 
 /// Cells of whole bytes: a write is one store.
@@ -100,7 +100,7 @@ void put(const FadingCells& array, Digest digest) noexcept {
   }
 }
 
-// Visits the keys in order; beyond the cache their lines are prefetched one window ahead.
+// Visits the keys in order, with prefetch one window ahead beyond the cache.
 template <class Cells, bool kWrites, class Visit>
 void for_each_key(const FadingCells& array, const Digest* digests, std::size_t count, const Visit& visit) noexcept {
   const std::size_t near = kNearBytes * 8 / Cells::kBits;

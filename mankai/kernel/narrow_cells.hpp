@@ -1,7 +1,7 @@
 #pragma once
 
 /// Cells of 8, 16 or 32 bits in an image's words, lowest bits first, which a writer may change while others read:
-/// relaxed atomic access of a cell's own width, which compiles to plain moves.
+/// relaxed atomic accesses of a cell's width, which compile to plain moves.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ using Cell8 = std::uint8_t;
 using Cell16 = std::uint16_t;
 using Cell32 = std::uint32_t;
 
-/// Returns the words as cells; of 8, 16 or 32 bits.
+/// The words as cells of 8, 16 or 32 bits.
 template <class Cell>
 [[nodiscard]] inline Cell* cells_in(std::uint64_t* words) noexcept {
   return reinterpret_cast<Cell*>(words);
@@ -25,19 +25,18 @@ template <class Cell>
 /// Reads a cell beside its writer.
 template <class Cell>
 [[nodiscard]] inline std::uint32_t load_cell(const Cell* cell) noexcept {
-  // The image's other users see the same bytes as 64-bit words.
+  // Other code reads the same bytes as 64-bit words.
   using Seen [[gnu::may_alias]] = Cell;
   return __atomic_load_n(reinterpret_cast<const Seen*>(cell), __ATOMIC_RELAXED);
 }
 
-/// Writes a cell beside readers; the value fits it.
+/// Writes a cell beside readers. Pre: the value fits.
 template <class Cell>
 inline void store_cell(Cell* cell, std::uint32_t value) noexcept {
   using Seen [[gnu::may_alias]] = Cell;
   __atomic_store_n(reinterpret_cast<Seen*>(cell), static_cast<Cell>(value), __ATOMIC_RELAXED);
 }
 
-/// A cell's largest value.
 [[nodiscard]] constexpr std::uint32_t largest_cell(unsigned width_bits) noexcept {
   return ~std::uint32_t{0} >> (32U - width_bits);
 }

@@ -27,7 +27,7 @@ constexpr std::uint64_t kEvenCounters = 0x0f0f0f0f0f0f0f0fU;
 /// The product of eight counts up to 64 is at most 2^48, so the sum of this many fits 64 bits.
 constexpr std::uint64_t kBlocksPerSum = std::uint64_t{1} << 15;
 
-/// Under ThreadSanitizer every word takes the scalar path, which reads it atomically.
+/// ThreadSanitizer builds scan word by word, with atomic reads.
 #ifdef MANKAI_THREAD_SANITIZER
 constexpr bool kHasVectors = false;
 #else
@@ -50,8 +50,7 @@ class ExactSum {
   std::uint64_t high_ = 0;
 };
 
-// Returns the mean of the blocks' products, of which `sum_products(words, blocks)` adds some; each is a share of
-// 2^product_bits.
+// The mean of the blocks' products, in shares of 2^product_bits; `sum_products(words, blocks)` sums some of them.
 template <class SumProducts>
 double mean_of_products(const std::uint64_t* words, std::uint64_t block_count, int product_bits,
                         const SumProducts& sum_products) {
@@ -74,20 +73,20 @@ std::uint64_t count_stuck_in(std::uint64_t word) noexcept {
   return count_ones_in(pairs & (pairs >> 2) & kLowestBits);
 }
 
-// The counters of a word from number `first` on, and those before `end`; 0 <= first, end <= 16.
+// Masks of a word's counters from number `first` on, and before `end`; 0 <= first, end <= 16.
 std::uint64_t counters_from(std::uint64_t first) noexcept {
   return first == probes::kLaneCounters ? 0 : ~std::uint64_t{0} << (first * probes::kCounterBits);
 }
 std::uint64_t counters_before(std::uint64_t end) noexcept { return ~counters_from(end); }
 
-// Counts in a range that may begin and end within a word; `count_words(words, count)` counts in whole words.
+// Counts in a range that may begin and end within a word; `count_words(words, count)` counts whole words.
 template <class CountWords>
 std::uint64_t count_nonzero_range(const std::uint64_t* words, std::uint64_t first, std::uint64_t count,
                                   const CountWords& count_words) {
   constexpr std::uint64_t kCounters = probes::kLaneCounters;
   const std::uint64_t end = first + count;
   const std::uint64_t first_word = first / kCounters;
-  const std::uint64_t last_word = end / kCounters;  // holds the end, unless that is the beginning of a word
+  const std::uint64_t last_word = end / kCounters;  // the word of the end, unless that begins a word
   const std::uint64_t after_first = counters_from(first % kCounters);
   const std::uint64_t before_end = counters_before(end % kCounters);
   if (first_word == last_word) {
@@ -121,7 +120,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The product of a block needs the number of lanes at compile time: the width that every machine of the target has.
+// The number of lanes must be a compile-time constant: the width of every machine of the target.
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 constexpr std::size_t kLanes = 8;
 #elif HWY_TARGET == HWY_AVX2
@@ -134,7 +133,7 @@ constexpr std::size_t kLanes = 2;
 using ScanTag = hn::FixedTag<std::uint64_t, kLanes>;
 using ScanVector = hn::Vec<ScanTag>;
 
-// What is counted in each word: in vectors, and in one word.
+// Counters of each word, in vectors and one by one.
 struct Ones {
   HWY_INLINE ScanVector operator()(ScanTag /*d*/, ScanVector words) const { return hn::PopulationCount(words); }
   HWY_INLINE std::uint64_t operator()(std::uint64_t word) const { return count_ones_in(word); }
@@ -182,7 +181,7 @@ void merge_or_words(std::uint64_t* into, const std::uint64_t* from, std::size_t 
   }
 }
 
-// Adds every other counter, which has the room of two: bit 4 is set where a sum is above 15.
+// Adds every other counter, with room of two: bit 4 is set if a sum exceeds 15.
 HWY_INLINE ScanVector add_even_counters(ScanTag d, ScanVector a, ScanVector b) {
   const ScanVector even = hn::Set(d, kEvenCounters);
   const ScanVector sums = hn::Add(hn::And(a, even), hn::And(b, even));
@@ -212,7 +211,7 @@ std::uint64_t merge_counter_words(std::uint64_t* into, const std::uint64_t* from
   return all;
 }
 
-// Multiplies lanes below 2^32.
+// Pre: lanes below 2^32.
 HWY_INLINE ScanVector multiply_small([[maybe_unused]] ScanTag d, ScanVector a, ScanVector b) {
 #if HWY_TARGET == HWY_SCALAR
   return hn::Mul(a, b);
@@ -222,8 +221,7 @@ HWY_INLINE ScanVector multiply_small([[maybe_unused]] ScanTag d, ScanVector a, S
 #endif
 }
 
-// The product of a block's eight counts, in every lane: vectors are multiplied, then lanes across, until one product
-// is left.
+// The product of a block's eight counts, in every lane: multiplies vectors, then across lanes.
 template <class Count>
 HWY_INLINE ScanVector block_product(ScanTag d, const std::uint64_t* block) {
   ScanVector product = Count{}(d, hn::LoadU(d, block));
@@ -321,7 +319,7 @@ std::uint64_t count_nonzero(const std::uint64_t* words, std::uint64_t first, std
   return HWY_DYNAMIC_DISPATCH(scan_count_nonzero)(words, first, count);
 }
 
-// Called once per filter that is imported: vectors would not pay for their code.
+// Called once per imported filter, so not vectorized.
 std::uint64_t count_stuck(const std::uint64_t* words, std::size_t count) noexcept {
   std::uint64_t stuck = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -20,7 +20,6 @@ using detail::DabloomsAudit;
 constexpr HashSpec kHash{.kind = HashKind::murmur3, .seed = {kDabloomsSeed, 0}};
 constexpr Growth kGrowth{.factor = 1, .tightening = kDabloomsTightening, .bound = FprBound::total};
 
-/// Ids from `first` to before `end`.
 struct Ids {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
@@ -28,8 +27,8 @@ struct Ids {
 
 bool has_changed(const DabloomsFilter& filter) noexcept { return filter.keys != 0 || filter.greatest_sum != 0; }
 
-// Returns the ids of a filter: from its first one to before that of the next filter. If the ids are damaged, each
-// filter has all possible ids, so that an erase searches all filters.
+// From its first id to before that of the next filter. If the ids are damaged, each filter has all possible ids, so
+// that an erase searches all filters.
 Ids ids_of(const DabloomsAudit& audit, std::size_t index) noexcept {
   const std::vector<DabloomsFilter>& filters = audit.filters;
   if (!audit.has_ids_in_order) {

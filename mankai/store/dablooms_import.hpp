@@ -24,7 +24,7 @@ struct DabloomsRequest {
   Memory memory = system_memory();
 };
 
-/// The function that made the file: new_scaling_bloom or new_counting_bloom. Its size tells.
+/// The function that made the file, new_scaling_bloom or new_counting_bloom; the size determines it.
 enum class DabloomsForm : std::uint8_t { scaling, counting };
 
 /// Returns the name used in reports.
@@ -79,7 +79,7 @@ struct DabloomsImport : DabloomsReport {
 [[nodiscard]] Result<DabloomsImport> import_dablooms(std::span<const std::byte> bytes, const DabloomsRequest& request);
 
 /// Imports a file, which is only read. Errors: as import_dablooms, and name the file; not_found; io; locked if the file
-/// changes meanwhile.
+/// changes while it is read.
 [[nodiscard]] Result<DabloomsImport> import_dablooms_file(const std::string& path, const DabloomsRequest& request,
                                                           FileCalls& calls = system_calls());
 

@@ -27,10 +27,10 @@ namespace {
 
 using test::DabloomsFile;
 
-constexpr std::uint64_t kStrangers = 20000;
+constexpr std::uint64_t kAbsentKeys = 20000;
 
 std::string key(std::uint64_t number) { return "http://example.org/spam/" + std::to_string(number); }
-std::string stranger(std::uint64_t number) { return "http://example.net/" + std::to_string(number); }
+std::string absent_key(std::uint64_t number) { return "http://example.net/" + std::to_string(number); }
 
 struct Shape {
   std::uint32_t capacity = 1000;
@@ -62,13 +62,13 @@ bool may_contain(const AnyFilter& filter, std::string_view text) {
 ScalableCountingBloom& scaling_of(DabloomsImport& imported) { return *imported.filter.as<ScalableCountingBloom>(); }
 
 void expect_same_answers(const AnyFilter& filter, const DabloomsFile& file, std::uint64_t keys,
-                         std::uint64_t strangers = kStrangers) {
+                         std::uint64_t absent_keys = kAbsentKeys) {
   std::size_t differences = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
     differences += may_contain(filter, key(i)) != file.may_contain(key(i)) ? 1U : 0U;
   }
-  for (std::uint64_t i = 0; i < strangers; ++i) {
-    differences += may_contain(filter, stranger(i)) != file.may_contain(stranger(i)) ? 1U : 0U;
+  for (std::uint64_t i = 0; i < absent_keys; ++i) {
+    differences += may_contain(filter, absent_key(i)) != file.may_contain(absent_key(i)) ? 1U : 0U;
   }
   EXPECT_EQ(differences, 0U);
 }
@@ -367,11 +367,11 @@ TEST(DabloomsImport, zeroed_bytes_are_refused) {
   expect_same_answers(imported.filter, file, shape.keys);
 }
 
-TEST(DabloomsImport, removals_of_strangers_are_refused) {
+TEST(DabloomsImport, removals_of_absent_keys_are_refused) {
   const Shape shape{.capacity = 1000, .fpr = 0.05, .keys = 900};
   DabloomsFile file = filled(shape);
   for (std::uint64_t i = 0; i < 300; ++i) {
-    file.remove(stranger(i), i);
+    file.remove(absent_key(i), i);
   }
   const auto imported = taken_damaged(file, shape, "absent keys were removed");
   expect_same_answers(imported.filter, file, shape.keys);
@@ -380,7 +380,7 @@ TEST(DabloomsImport, removals_of_strangers_are_refused) {
 TEST(DabloomsImport, more_removals_than_additions_are_refused) {
   const Shape shape{.capacity = 1000, .fpr = 0.05, .keys = 0};
   DabloomsFile file = filled(shape);
-  file.remove(stranger(1), 0);
+  file.remove(absent_key(1), 0);
   auto imported = taken_damaged(file, shape, "more keys were removed than added");
   EXPECT_EQ(scaling_of(imported).keys_inserted(), 0U);
 }

@@ -46,7 +46,7 @@ struct RecoveryReport {
 struct StoreInfo {
   bool is_store = false;  ///< has a footer; a plain image has neither changes nor a position
   bool is_open = false;   ///< a writer has it open and changed it, or ended without closing it
-  int writer = 0;         ///< process id of the writer that has it open; 0: none, or the system does not tell
+  int writer = 0;         ///< process id of the writer that has it open; 0: none or unknown
   std::uint64_t file_bytes = 0;
   std::uint64_t image_sequence = 0;       ///< the last change that the image has
   std::uint64_t journal_bytes = 0;        ///< of complete batches in the journal
@@ -63,8 +63,8 @@ struct InspectedStore {
   StoreInfo info;
 };
 
-/// Opens a filter's file for queries and describes it; changes nothing, also while a writer has it open. Errors: as
-/// open_filter.
+/// Opens a filter's file for queries and describes it; changes nothing, and may run while a writer has it open. Errors:
+/// as open_filter.
 [[nodiscard]] Result<InspectedStore> inspect_store(const std::string& path, Trust trust = Trust::checked);
 
 /// As inspect_store, and checks also the bytes of the file that opening does not read. Errors: as open_filter.

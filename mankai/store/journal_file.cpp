@@ -12,10 +12,9 @@
 namespace mankai {
 namespace {
 
-/// Attempts to read a journal that its writer restarts meanwhile, which it cannot do so often for long.
+/// Attempts to read a journal that its writer restarts, which it cannot do so often for long.
 constexpr int kMaxLooks = 1000;
 
-/// The pages of superblocks of a journal, and the valid one.
 struct Front {
   alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
   Superblock superblock{};

@@ -22,8 +22,8 @@ struct JournalFile {
 /// Returns the path of the journal of a filter's file, which need not exist. Errors: as resolve_links.
 [[nodiscard]] Result<std::string> journal_path_of(const std::string& path, FileCalls& calls = system_calls());
 
-/// Reads a journal, also beside its writer; returns nothing if there is none. Cost: a copy of it. Errors: io; corrupt;
-/// unsupported_version; out_of_space; all name the file.
+/// Reads a journal, even while its writer changes it; returns nothing if there is none. Cost: a copy of it. Errors: io;
+/// corrupt; unsupported_version; out_of_space; all name the file.
 [[nodiscard]] Result<std::optional<JournalFile>> read_journal_file(const std::string& path,
                                                                    FileCalls& calls = system_calls());
 

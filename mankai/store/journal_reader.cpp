@@ -113,7 +113,7 @@ std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexce
   return damaged;
 }
 
-// Returns the header at an offset if its checksum is right and the record is within the journal.
+// The header, if its checksum is right and the record is within the journal.
 std::optional<RecordHeader> JournalReader::header_at(std::uint64_t at) const noexcept {
   if (records_.size() - at < sizeof(RecordHeader)) {
     return std::nullopt;

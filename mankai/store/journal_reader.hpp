@@ -25,7 +25,6 @@ struct JournalRecord {
   Change change = {};
   std::string_view position = {};
 
-  /// Returns the last change up to the end of the record.
   [[nodiscard]] std::uint64_t last_sequence() const noexcept { return sequence + change.keys - 1; }
 };
 
@@ -50,14 +49,13 @@ class JournalReader {
  public:
   /// Reads a whole journal. `bytes` outlives the reader and is aligned to 8 bytes. Errors: as read_superblock.
   [[nodiscard]] static Result<JournalReader> open(std::span<const std::byte> bytes);
-  /// Reads the bytes of a journal from the first record of the superblock on.
+  /// Reads the bytes from the superblock's first record on.
   JournalReader(const Superblock& superblock, std::span<const std::byte> records) noexcept
       : records_(records), superblock_(superblock), sequence_(superblock.first_sequence) {}
 
   [[nodiscard]] const Superblock& superblock() const noexcept { return superblock_; }
   /// Returns the next record, or nothing at the end. Cost: its checksum, at memory speed.
   [[nodiscard]] std::optional<JournalRecord> next();
-  /// Returns where the next record starts.
   [[nodiscard]] std::uint64_t offset() const noexcept { return superblock_.start + at_; }
 
   /// Returns how the records end, after next() has returned nothing. `base_sequence` is the last change that the

@@ -93,7 +93,7 @@ Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   return {};
 }
 
-void JournalWriter::take_back(const Place& place) noexcept {
+void JournalWriter::remove_last(const Place& place) noexcept {
   std::memset(file_.bytes().data() + place.end, 0, sizeof(RecordHeader));
   end_ = place.end;
   next_sequence_ = place.next_sequence;

@@ -14,10 +14,9 @@
 
 namespace mankai {
 
-/// See the top of this file. Threads: one at a time; `sync` and `release_forgotten` may run beside `append`.
+/// See the top of this file. Threads: one at a time; `sync` and `release_forgotten` may run concurrently with `append`.
 class JournalWriter {
  public:
-  /// The fields of a record besides its change.
   struct Mark {
     std::uint64_t durable = 0;  ///< the last change that is known to be on the disk
     std::string_view position = {};
@@ -27,7 +26,7 @@ class JournalWriter {
   /// Creates a journal without records. Errors: io, also if it exists; out_of_space.
   [[nodiscard]] static Result<JournalWriter> create(const std::string& path, std::uint64_t store_id,
                                                     std::uint64_t first_sequence, FileCalls& calls);
-  /// Continues a journal after its valid records, which end at `end`; drops what follows them. Errors: not_found, io,
+  /// Continues a journal whose valid records end at `end`, and drops what follows them. Errors: not_found, io,
   /// out_of_space.
   [[nodiscard]] static Result<JournalWriter> resume(const std::string& path, const Superblock& superblock,
                                                     std::uint64_t end, std::uint64_t next_sequence, FileCalls& calls);
@@ -42,7 +41,7 @@ class JournalWriter {
   };
   [[nodiscard]] Place place() const noexcept { return {.end = end_, .next_sequence = next_sequence_}; }
   /// Removes the last record, whose change cannot be applied. Pre: `place` is that before it.
-  void take_back(const Place& place) noexcept;
+  void remove_last(const Place& place) noexcept;
   /// Appends a commit, a record without an operation that takes 0 or 1 sequence numbers. Has room even on a full disk
   /// if the record before it is not a commit. Errors: as append.
   [[nodiscard]] Result<void> append_commit(std::uint32_t changes, const Mark& mark);
@@ -61,13 +60,11 @@ class JournalWriter {
     has_holes_ = true;
     return file_.punch_hole(kFirstRecord, superblock_.start);
   }
-  /// Returns when the disk has everything that was appended before the call. Errors: io; then the state of the disk is
-  /// unknown, and the journal must not be written again.
+  /// Returns once the disk has everything appended before the call. Errors: io; then the state of the disk is unknown,
+  /// and the journal must not be written again.
   [[nodiscard]] Result<void> sync() { return file_.sync_all(); }
 
-  /// Returns the first change of the next record.
   [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_sequence_; }
-  /// Returns where the records end.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
   /// Returns the size of the records that are not forgotten.
   [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - superblock_.start; }
@@ -76,7 +73,7 @@ class JournalWriter {
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
 
   [[nodiscard]] Result<void> cut();
-  /// Returns whether the reserved room has space for a record of this size and a commit.
+  /// Whether the reserved room suffices for a record of this size and a commit.
   [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept;
   [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
   void write_superblock() noexcept;

@@ -9,7 +9,7 @@ Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, c
   if (!store && store.error().code == ErrorCode::not_found) {
     MANKAI_ASSIGN(auto filter, make());
     auto created = Store::create(path, std::move(filter), options);
-    // Another process may have created it meanwhile; if not, the error of create counts.
+    // Another process may have created the file in between; if not, the error of create counts.
     store = created ? std::move(created) : Store::open(path, options);
     if (!store && store.error().code == ErrorCode::not_found) {
       store = std::move(created);

@@ -25,7 +25,7 @@ class KeptFilter {
   [[nodiscard]] Store* store() noexcept { return store_ ? &*store_ : nullptr; }
   [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
 
-  /// As the functions of Store; no effect in memory.
+  /// As Store's; no effect in memory.
   void begin(BatchMode mode);
   [[nodiscard]] Result<void> commit(std::string_view position);
   /// Closes the store. If that discards a batch, also does the recovery that Store::close leaves to the next open.

@@ -23,7 +23,7 @@ Result<void> write_again(const OpenFile& file, FoundFooter& found) {
 
 // The last writer may have ended before the disk had the file's name or open mark, or after a failed sync. The journal
 // must be neither removed nor continued before the disk has them.
-Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
+Result<void> sync_file(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
   if (found) {
     MANKAI_TRY(write_again(file, *found));
@@ -70,12 +70,12 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options, 
                                                        .was_in_memory = origin == Origin::memory}));
   const auto journal = loaded.journal;
   const bool is_stale = loaded.report.had_journal && loaded.report.was_closed && loaded.report.records_replayed == 0;
-  MANKAI_TRY(settle(real, loaded.footer, calls));
+  MANKAI_TRY(sync_file(real, loaded.footer, calls));
   auto impl = std::make_unique<Impl>(real, options, std::move(lock), std::move(loaded));
   if (is_stale) {
     static_cast<void>(calls.unlink(detail::journal_path(real).c_str()));
   } else if (journal) {
-    MANKAI_TRY(impl->take_journal(*journal));
+    MANKAI_TRY(impl->resume_journal(*journal));
   }
   return Store(std::move(impl));
 }

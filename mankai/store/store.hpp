@@ -99,11 +99,10 @@ class Store {
   /// Closes the store; errors are ignored. Call `close()` to see them.
   ~Store();
 
-  /// Returns what open() found.
   [[nodiscard]] const RecoveryReport& recovery() const noexcept;
 
   [[nodiscard]] const AnyFilter& filter() const noexcept;
-  /// Calls use(filter) and holds off the changes that readers of its kind cannot run beside.
+  /// Calls use(filter), and blocks changes during the call unless the kind has lock-free readers.
   void read(const std::function<void(const AnyFilter&)>& use) const;
 
   /// Change the filter; each is as AnyFilter's or ChangeEncoder's function of that name.
@@ -113,9 +112,9 @@ class Store {
   ///          windows of 4096: after an error the windows before it are applied and journaled, and no later key is.
   [[nodiscard]] Result<void> insert(Keys keys);
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const std::uint64_t> ids);
-  /// For kinds that keep names: each key at the time of its record.
+  /// For kinds that keep names: the time of each key.
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const Time> times);
-  /// Keys that expire, each at its own time: see ChangeEncoder.
+  /// For keys that expire: see ChangeEncoder.
   [[nodiscard]] Result<void> insert_until(Keys keys, std::span<const Time> expiries);
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
@@ -132,8 +131,8 @@ class Store {
   [[nodiscard]] Result<void> merge(const AnyFilter& other);
   [[nodiscard]] Result<void> clear();
 
-  /// Starts a batch that lasts until commit(). Its changes are applied in memory, but the file does not keep them
-  /// before the commit. No checkpoint is made meanwhile. Has no effect within a batch.
+  /// Starts a batch that lasts until commit(); no effect within a batch. Its changes are applied in memory at once, but
+  /// are in the file only after the commit. No checkpoint is made before.
   void begin(BatchMode mode = BatchMode::journaled);
   /// Commits the batch, with the position of the source if one is given. Outside a batch it commits only the position.
   /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After io or out_of_space a journaled batch is
@@ -148,13 +147,13 @@ class Store {
   /// Returns the position of the last commit that gave one.
   [[nodiscard]] SourcePosition position() const;
 
-  /// Returns when the disk has everything committed so far. Errors: io.
+  /// Returns once the disk has everything committed so far. Errors: io.
   [[nodiscard]] Result<void> sync();
-  /// Makes a checkpoint: returns when the file has everything. Errors: invalid_argument within a batch; io and
-  /// out_of_space, after which the store remains usable.
+  /// Returns once the file has everything. Errors: invalid_argument within a batch; io and out_of_space, after which
+  /// the store remains usable.
   [[nodiscard]] Result<void> checkpoint();
-  /// Returns why the store's own last checkpoint failed, such as a full disk; nothing if it succeeded. Nothing is lost:
-  /// the journal grows, and the store tries again after as many bytes of journal.
+  /// Returns why the store's own last checkpoint failed, such as a full disk; nothing if it succeeded. No change is
+  /// lost: the journal grows, and the store tries again after as many bytes of journal.
   [[nodiscard]] std::optional<Error> checkpoint_failure() const;
   /// Makes a last checkpoint, removes the journal and releases the lock. Discards an open batch: then there is no
   /// checkpoint, and the next open recovers. Later changes are refused. A second call returns the result of the first.

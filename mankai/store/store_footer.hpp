@@ -11,7 +11,6 @@ namespace mankai {
 
 /// Returns the footer with its magic, version and checksum set.
 [[nodiscard]] StoreFooter sealed(StoreFooter footer) noexcept;
-/// Sets the position of the source in a footer.
 void set_position(StoreFooter& footer, const SourcePosition& position) noexcept;
 
 /// The current copy of a file's footer.

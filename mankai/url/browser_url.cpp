@@ -15,7 +15,7 @@
 namespace mankai::url {
 namespace {
 
-// Returns how many dots a segment consists of, each written '.' or "%2e", if it is "." or ".."; 0 for any other.
+// Returns the number of dots if the segment is "." or "..", where each dot may be written "%2e"; 0 for any other.
 std::size_t dots_of(std::string_view segment) noexcept {
   constexpr std::size_t kEscapedDot = 3;
   std::size_t dots = 0;
@@ -29,8 +29,7 @@ std::size_t dots_of(std::string_view segment) noexcept {
   return dots <= 2 ? dots : 0;
 }
 
-// Appends a path whose "." and ".." are resolved before its escapes are decoded, as browsers do: in "/x%2f/../a" the
-// segment that ".." removes is "x%2f".
+// Resolves "." and ".." in the escaped path, as browsers do: in "/x%2f/../a", ".." removes "x%2f".
 void append_path(std::string_view path, std::string& text) {
   const std::size_t root = text.size();
   while (!path.empty()) {
@@ -57,7 +56,7 @@ constexpr bool is_slash(char byte) noexcept { return byte == '/' || byte == '\\'
 
 std::unexpected<Error> refused(std::string_view why) { return fail(ErrorCode::invalid_argument, std::string(why)); }
 
-// As kSchemes, in which a backslash is a slash and any number of slashes precedes the host; but after exactly two.
+// As in kSchemes, a backslash is a slash, but exactly two slashes must precede the host.
 constexpr Scheme kFile = {"file", {}};
 
 const Scheme* find_special(std::string_view name) noexcept {
@@ -69,14 +68,12 @@ std::size_t slash_count(std::string_view text) noexcept {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_slash) - text.begin());
 }
 
-// Overwrites `input` with the raw URL without surrounding blanks, line bytes and the fragment.
 void clean(std::string_view raw, std::string& input) {
   raw = without_blanks(raw);
   input = raw.substr(0, raw.find('#'));
   std::erase_if(input, is_line_byte);
 }
 
-// Where the authority begins: after the scheme and its slashes.
 struct Start {
   std::string_view scheme;
   std::string_view rest;
@@ -103,11 +100,10 @@ std::optional<Start> find_start(std::string_view input) {
   if (length != 0) {
     return begins_with_port(behind, "/\\?") ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
   }
-  // One slash begins a path, two a host.
+  // One slash begins a path; two or more precede a host.
   return slashes == 1 ? std::nullopt : std::optional(Start{.scheme = "http", .rest = input.substr(slashes)});
 }
 
-// Overwrites `decoded` with the text; each escape is decoded once.
 void decode_once(std::string_view text, std::string& decoded) {
   decoded.clear();
   while (!text.empty()) {
@@ -117,8 +113,7 @@ void decode_once(std::string_view text, std::string& decoded) {
   }
 }
 
-// One part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x" ("0x" alone is 0). A value that does
-// not fit saturates.
+// Parses a part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x" ("0x" alone is 0); saturates.
 std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
   constexpr int kHexadecimal = 16;
   constexpr int kOctal = 8;
@@ -180,7 +175,7 @@ void append_ipv4(std::uint32_t address, std::string& text) {
   }
 }
 
-// The first of the longest runs of at least two zeros, which "::" replaces.
+// Returns the first of the longest runs of at least two zeros, which "::" replaces.
 std::span<const std::uint16_t> longest_zeros(std::span<const std::uint16_t> pieces) noexcept {
   std::span<const std::uint16_t> longest;
   for (std::size_t begin = 0; begin < pieces.size(); ++begin) {
@@ -228,7 +223,7 @@ bool append_ipv6(std::string_view inner, std::string& text) {
   return true;
 }
 
-// Bytes that no browser accepts in a name. The standard also forbids a blank, which Chromium escapes.
+// Bytes that no browser accepts in a name. The standard also forbids a blank, but Chromium escapes it.
 bool is_forbidden(char byte) noexcept {
   constexpr std::string_view kForbidden = "#%/:<>?@[\\]^|\x7f";
   return static_cast<unsigned char>(byte) < ' ' || !is_ascii(byte) || kForbidden.contains(byte);
@@ -245,7 +240,6 @@ bool append_port(std::string_view digits, const Scheme* scheme, std::string& tex
 
 }  // namespace
 
-/// Makes a BrowserUrl.
 struct BrowserUrlParser {
   BrowserUrl& out;
   Deviations deviations;
@@ -277,7 +271,7 @@ struct BrowserUrlParser {
  private:
   Result<void> append_authority(std::string_view authority) {
     authority.remove_prefix(authority.rfind('@') + 1);
-    // The colons of an IPv6 address begin no port.
+    // A colon inside the brackets of an IPv6 address does not begin a port.
     const std::size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
     const std::size_t colon = std::min(authority.find(':', std::min(bracket, authority.size())), authority.size());
     const Scheme* const scheme = find_special(out.scheme());
@@ -295,7 +289,6 @@ struct BrowserUrlParser {
     return {};
   }
 
-  // Appends the host whose bytes are in `out.host_`.
   bool append_host() {
     const std::string_view bytes = out.host_;
     if (bytes.starts_with('[')) {
@@ -317,7 +310,6 @@ struct BrowserUrlParser {
     return true;
   }
 
-  // Appends a name in ASCII.
   bool append_name() {
     if (std::ranges::all_of(out.host_, is_ascii)) {
       std::ranges::transform(out.host_, std::back_inserter(out.text_), lower);

@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kHttp = "http://";
 constexpr std::string_view kHttps = "https://";
 
-// How the shortcut treats a byte of a host.
 enum class HostByte : std::uint8_t { other, label, dot };
 
 constexpr auto kHostBytes = [] {
@@ -30,8 +29,7 @@ constexpr auto kHostBytes = [] {
   return bytes;
 }();
 
-// Returns where a host that needs no change ends, or npos. A name whose last label begins with a digit may be an
-// IPv4 address, and is not decided here.
+// Returns the end of a host that needs no change, or npos, also if the last label begins with a digit (IPv4?).
 std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
   std::size_t label = begin;
   std::size_t end = begin;
@@ -50,7 +48,7 @@ std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
   return is_name && is_followed ? end : std::string_view::npos;
 }
 
-// Eight bytes at a time: a byte of a word is compared by the words below, whose bytes are all the same.
+// Processes eight bytes at a time: compares each byte of a word with the same byte of a constant below.
 constexpr std::size_t kWordBytes = 8;
 constexpr std::uint64_t kOnes = 0x0101010101010101U;
 constexpr std::uint64_t kHighBits = 0x80 * kOnes;
@@ -67,10 +65,10 @@ constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint8_t byte) noexc
   return ~(((x & ~kHighBits) + ~kHighBits) | x | ~kHighBits);
 }
 
-// Whether a byte of the word is none that a canonical URL holds as it is; the same as is_plain.
+// Whether a byte of the word is not is_plain.
 constexpr bool has_other_than_plain(std::uint64_t word) noexcept {
-  const std::uint64_t below = word - (' ' + 1) * kOnes;      // borrows into the high bit of a byte at most ' '
-  const std::uint64_t above = word + (0x80 - 0x7f) * kOnes;  // carries into that of 0x7f; the rest have it set
+  const std::uint64_t below = word - (' ' + 1) * kOnes;      // borrows into the high bit of bytes up to ' '
+  const std::uint64_t above = word + (0x80 - 0x7f) * kOnes;  // carries into that of 0x7f; larger bytes have it set
   return ((below | above | word | equal_bytes(word, '#') | equal_bytes(word, '%')) & kHighBits) != 0;
 }
 
@@ -85,7 +83,7 @@ bool is_all_plain(std::string_view text) noexcept {
   return !has_other;
 }
 
-// Whether "//" or "/." stands in a path: runs of slashes, and what may be a "." or "..".
+// Whether a path may need work: contains "//" (a run of slashes) or "/." (which may begin a "." or "..").
 bool has_path_work(std::string_view path) noexcept {
   static_assert(('.' | 1) == '/');
   std::size_t i = 0;
@@ -103,7 +101,6 @@ bool has_path_work(std::string_view path) noexcept {
   return false;
 }
 
-// The first three of kSchemes.
 const Scheme* find_web_scheme(std::string_view name) noexcept {
   const auto web = std::span(kSchemes).first(3);
   const auto found = std::ranges::find(web, name, &Scheme::name);
@@ -142,7 +139,7 @@ Result<void> take_scheme(std::string_view& rest, std::string& text) {
   return {};
 }
 
-// Appends the path: first "." and ".." resolved, then runs of slashes made one, at least "/".
+// Appends the path, at least "/": first resolves "." and "..", then merges runs of slashes.
 void append_path(std::string_view path, UrlRules rules, std::string& text) {
   const std::size_t root = text.size();
   bool is_directory = true;

@@ -11,23 +11,21 @@
 
 namespace mankai::url {
 
-/// Which percent-escapes canonicalization decodes. The number is the version that files store beside keys made from
-/// canonical URLs: such keys are only comparable within one version.
+/// Which percent-escapes to decode. Files store the number as a version: keys of different versions do not compare.
 enum class UrlRules : std::uint8_t {
-  /// Decodes every escape until none is left, so that no spelling of a listed URL evades a block list. Guards compare
-  /// by these rules, and so do filters that were created before version 2.
+  /// Decodes every escape until none is left, so that no spelling of a listed URL evades a block list. For guards, and
+  /// for filters that were created before version 2.
   safe_browsing = 1,
-  /// Decodes only escapes that cannot change what the URL identifies, and each only once: those of reserved bytes and
-  /// of '%' stay, so that `/a%2Fb` is not `/a/b`. For keys.
+  /// Decodes each escape once, unless it is of a reserved byte or '%': `/a%2Fb` is not `/a/b`. For keys.
   keys = 2,
 };
 
-/// The version of the rules by which new filters make keys canonical.
+/// The rules of keys in new filters.
 inline constexpr unsigned kCanonicalVersion = std::to_underlying(UrlRules::keys);
-/// The version of the rules by which guards compare URLs.
+/// The rules of guards.
 inline constexpr unsigned kSafeBrowsingVersion = std::to_underlying(UrlRules::safe_browsing);
 
-/// Returns the rules of a stored version, or nothing for one that this library does not implement.
+/// Returns the rules of a stored version; nothing if this library does not implement it.
 [[nodiscard]] constexpr std::optional<UrlRules> url_rules(unsigned version) noexcept {
   const bool is_known = version == kCanonicalVersion || version == kSafeBrowsingVersion;
   return is_known ? std::optional(static_cast<UrlRules>(version)) : std::nullopt;
@@ -35,45 +33,41 @@ inline constexpr unsigned kSafeBrowsingVersion = std::to_underlying(UrlRules::sa
 
 class CanonicalUrl;
 
-/// Brings a URL into the one form that all its spellings share; docs/url.md has the rules as a table.
-///
+/// Converts a URL to the one form that all its spellings share; docs/url.md has the rules as a table.
 /// Shape:   raw is any bytes of any length; out is overwritten, keeps its memory, and is empty after an error.
-/// Cost:    a URL that is canonical already is scanned and copied, 75 ns for 53 bytes; others are rewritten, about
-///          600 ns. Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts
-///          beyond ASCII, which go through libidn2 (microseconds).
-/// Errors:  invalid_argument when there is no host: nothing before the path, or a scheme such as mailto: that is
-///          followed by none. Everything else has an answer, and canonicalizing an answer again by the same rules
-///          gives the same. Which URLs have no host depends on the rules: `%2Fa` has none by safe_browsing, and one by
-///          keys. So `rules` has no default.
-/// Threads: safe on different `out`.
+/// Cost:    a canonical URL is scanned and copied, 75 ns for 53 bytes; others are rewritten, about 600 ns. Linear in
+///          the length, however its escapes are nested. Allocates only while out grows, and for hosts beyond ASCII,
+///          which are passed to libidn2 (microseconds).
+/// Errors:  invalid_argument if there is no host: nothing before the path, or a scheme without one, such as mailto:.
+///          All other input has a result, and canonicalizing that again by the same rules gives the same. `rules` has
+///          no default, because it decides which URLs have a host: `%2Fa` has none by safe_browsing, and one by keys.
+/// Threads: safe with different `out`.
 /// Source:  [SafeBrowsing2025] "URLs and hashing". Differs: the port and an empty query ("?") are kept in the text, a
 ///          last "." or ".." leaves its slash, ports and dots are stripped until none is left. Which escapes
 ///          UrlRules::keys decodes: [RFC3986] §2.2 and §6.2.2.
 [[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rules);
-/// Returns the canonical form of one URL; a loop is better served by the function above.
+/// As above, for a single URL; in a loop, the function above is faster.
 [[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules);
 
-/// A URL in canonical form, and its parts as views into it, valid until it is changed, moved or destroyed.
-///
+/// A URL in canonical form, with views of its parts that are valid until it is changed, moved or destroyed.
 /// Shape:   scheme "://" host [":" port] path [query]; `text` has no byte outside 0x21..0x7e and no '#'.
 /// Threads: const calls are safe together.
 class CanonicalUrl {
  public:
-  /// The whole, such as "http://www.example.com:1234/a/b?q".
+  /// The whole URL, such as "http://www.example.com:1234/a/b?q".
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// In lower case, without "://"; "http" where the raw URL named none.
+  /// In lower case, without "://"; "http" if the raw URL has none.
   [[nodiscard]] std::string_view scheme() const noexcept { return part(0, scheme_end_); }
-  /// The host and, where it is not the scheme's default, ":port".
+  /// The host, and ":port" unless it is the scheme's default.
   [[nodiscard]] std::string_view authority() const noexcept { return part(host_begin_, authority_end_); }
   /// A name in lower case (punycode where IDN allows it), a dotted IPv4 address or an IPv6 address in brackets.
   [[nodiscard]] std::string_view host() const noexcept { return part(host_begin_, host_end_); }
   /// Begins with '/'.
   [[nodiscard]] std::string_view path() const noexcept { return part(authority_end_, path_end_); }
-  /// With its leading '?', or empty.
+  /// With its leading '?'; empty if there is none.
   [[nodiscard]] std::string_view query() const noexcept { return part(path_end_, text_.size()); }
-  /// Authority, path and query: what tells pages apart when http and https are held to be the same.
+  /// Authority, path and query: identifies a page when http and https count as the same.
   [[nodiscard]] std::string_view without_scheme() const noexcept { return part(host_begin_, text_.size()); }
-  /// Whether the host is an IPv4 or IPv6 address, which has no parent domains.
   [[nodiscard]] bool is_ip() const noexcept { return is_ip_; }
 
   friend bool operator==(const CanonicalUrl& a, const CanonicalUrl& b) noexcept { return a.text_ == b.text_; }
@@ -86,7 +80,7 @@ class CanonicalUrl {
   }
 
   std::string text_;
-  std::string decoded_;  ///< the raw URL without escapes, while canonicalizing; kept for its memory only
+  std::string decoded_;  ///< the raw URL without escapes; a member to reuse its memory
   std::size_t scheme_end_ = 0;
   std::size_t host_begin_ = 0;
   std::size_t host_end_ = 0;

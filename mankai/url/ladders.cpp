@@ -9,7 +9,6 @@ namespace {
 constexpr std::size_t kMaxSuffixes = kMaxSafeBrowsingHosts - 1;
 constexpr std::size_t kMaxDirectories = kMaxSafeBrowsingPaths - 2;
 
-// Returns the host without its first label; empty after the last one.
 std::string_view parent(std::string_view host) noexcept {
   const std::size_t dot = host.find('.');
   return dot == std::string_view::npos ? std::string_view() : host.substr(dot + 1);
@@ -39,7 +38,7 @@ void append_v5(std::string_view host, std::string_view registrable, std::vector<
   std::size_t size = registrable.size();
   for (std::size_t i = 0; i < kMaxSuffixes && size != 0 && size < host.size(); ++i) {
     hosts.push_back(host.substr(host.size() - size));
-    // The byte before the suffix is its dot; the next label begins behind the dot before that one.
+    // The byte before the suffix is a dot; the next label begins after the dot before that one.
     const std::size_t dot = host.rfind('.', host.size() - size - 2);
     size = dot == std::string_view::npos ? host.size() : host.size() - dot - 1;
   }
@@ -84,7 +83,7 @@ void append_paths(const CanonicalUrl& url, PathLadder ladder, std::vector<std::s
   paths.push_back(path);
   const std::size_t limit = ladder == PathLadder::uncapped ? path.size() : kMaxDirectories;
   std::size_t slash = 0;
-  // A path that ends in a slash is its own last directory, and stands there already.
+  // A path that ends in a slash is its own last directory, and is already in the list.
   for (std::size_t i = 0; i < limit && slash != std::string_view::npos && slash + 1 < path.size(); ++i) {
     paths.push_back(path.substr(0, slash + 1));
     slash = path.find('/', slash + 1);

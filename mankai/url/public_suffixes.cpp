@@ -16,16 +16,16 @@
 namespace mankai::url {
 namespace {
 
-// Longer than any name of the DNS (253 bytes).
+// Larger than any DNS name (253 bytes).
 constexpr std::size_t kUsualHostBytes = 255;
 
-// Whether the host's last label is a number, as only an IPv4 address's is.
+// Whether the host's last label is a number, which means an IPv4 address.
 bool ends_with_number(std::string_view host) noexcept {
   const std::string_view label = host.substr(host.rfind('.') + 1);
   return std::ranges::all_of(label, is_digit);
 }
 
-// Returns how many of the host's last bytes are its registrable domain.
+// Returns the size of the registrable domain, a suffix of the host.
 std::size_t registrable_bytes(const psl_ctx_st* list, const char* host, std::size_t size) noexcept {
   const char* const found = ::psl_registrable_domain(list, host);
   return found == nullptr ? 0 : size - static_cast<std::size_t>(found - host);
@@ -71,7 +71,7 @@ Result<PublicSuffixes> PublicSuffixes::from_bytes(std::string_view list) {
 }
 
 std::string_view PublicSuffixes::registrable_domain(std::string_view host) const {
-  // libpsl takes a C string, and a leading dot for a label.
+  // libpsl takes a C string, and counts a leading dot as a label.
   if (host.starts_with('.') || host.starts_with('[') || host.find('\0') != std::string_view::npos ||
       ends_with_number(host)) {
     return {};

@@ -9,8 +9,7 @@ struct psl_ctx_st;
 
 namespace mankai::url {
 
-/// The Public Suffix List: suffixes of hosts ("com", "co.uk", "github.io") below which anyone can register names.
-///
+/// The Public Suffix List: host suffixes ("com", "co.uk", "github.io") under which anyone can register names.
 /// Threads: const calls are safe together.
 /// Source:  [PublicSuffix2025], the algorithm and both parts of the list, ICANN and private.
 class PublicSuffixes {
@@ -18,20 +17,15 @@ class PublicSuffixes {
   /// The list that libpsl was built with.
   [[nodiscard]] static const PublicSuffixes& builtin();
 
-  /// Reads the content of the file public_suffix_list.dat.
-  /// Errors: invalid_argument for an empty list; corrupt for a list without a rule or with a NUL; out_of_space.
+  /// Parses public_suffix_list.dat. Errors: invalid_argument if empty; corrupt without rules or with NUL; out_of_space.
   [[nodiscard]] static Result<PublicSuffixes> from_bytes(std::string_view list);
 
   /// Returns the public suffix and one more label ("a.b.co.uk" gives "b.co.uk"), a view into host; empty if host is a
   /// public suffix or an address. A top-level domain that is not listed is a public suffix.
-  ///
-  /// Shape:   host as in CanonicalUrl::host(): lower case, punycode.
-  /// Cost:    about 700 ns, all of it libpsl's; no allocation up to 255 bytes.
-  /// Errors:  none; total: other bytes give an empty answer or one of their suffixes.
+  /// Shape:   host as in CanonicalUrl::host(): lower case, punycode. Other bytes give an empty result or a suffix.
+  /// Cost:    about 700 ns in libpsl; no allocation up to 255 bytes.
   [[nodiscard]] std::string_view registrable_domain(std::string_view host) const;
-  /// Whether the list has host as a suffix; a top-level domain that is not listed is not one here.
-  ///
-  /// Shape, cost, errors: as registrable_domain.
+  /// Whether the list has host as a suffix; an unlisted top-level domain does not count here. Shape and cost as above.
   [[nodiscard]] bool has(std::string_view host) const;
 
  private:
@@ -42,7 +36,7 @@ class PublicSuffixes {
 
   explicit PublicSuffixes(Owner owner) noexcept;
 
-  Owner owner_;  ///< null for the list that libpsl owns itself
+  Owner owner_;  ///< null for libpsl's own list
   const psl_ctx_st* list_ = nullptr;
 };
 

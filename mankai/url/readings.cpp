@@ -8,7 +8,7 @@
 namespace mankai::url {
 namespace {
 
-// Whether browsers leave the URL unchanged, apart from a missing scheme: then its canonical form is known already.
+// Whether browsers leave the URL unchanged except for a missing scheme: then its canonical form is already known.
 bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept {
   constexpr std::string_view kHttp = "http://";
   return raw == browser_text || (browser_text.starts_with(kHttp) && browser_text.substr(kHttp.size()) == raw);

@@ -7,7 +7,7 @@ namespace mankai::url {
 void split_segments(const CanonicalUrl& url, std::vector<std::string_view>& segments) {
   segments.clear();
   segments.push_back(url.authority());
-  // The query lies behind the path, so the last segment can be lengthened in place.
+  // The query follows the path, so the last segment can be extended in place.
   std::string_view rest = url.without_scheme().substr(url.authority().size());
   std::size_t path_bytes = url.path().size();
   while (path_bytes != 0) {

@@ -1,7 +1,5 @@
 #pragma once
 
-/// Conversion of the arguments of C functions.
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -43,7 +41,7 @@ namespace mankai::c {
   return {};
 }
 
-/// All keys of a call as views, since a change is one batch. A few keys need no memory.
+/// All keys of a call as views. A few keys need no allocation.
 class KeyViews {
  public:
   KeyViews(const mankai_key* keys, std::size_t count) {
@@ -70,7 +68,6 @@ class KeyViews {
   std::span<std::string_view> views_;
 };
 
-/// Number of keys that a query converts at a time.
 inline constexpr std::size_t kQuestionWindow = 1024;
 
 /// Calls `use(start, views)`, which returns a Result<void>, per window; stops at the first error.
@@ -85,7 +82,6 @@ Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, cons
   return {};
 }
 
-/// Checks the size with which a struct begins. Errors: invalid_argument.
 [[nodiscard]] inline Result<void> check_size(std::size_t size) {
   constexpr std::size_t kMostStructBytes = 4096;  // no struct of the interface will ever be larger
   if (size < sizeof(size) || size > kMostStructBytes) {
@@ -95,7 +91,7 @@ Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, cons
 }
 
 /// Reads a struct that begins with its size, from a program built with any version of the header. Fields that the
-/// program does not know are 0. Errors: invalid_argument for no size, and for non-zero fields of a newer header.
+/// program lacks are 0. Errors: invalid_argument for an invalid size, and for non-zero fields that this library lacks.
 template <class Struct>
 Result<Struct> read_sized(const Struct* given) {
   Struct known{};
@@ -113,8 +109,8 @@ Result<Struct> read_sized(const Struct* given) {
   return known;
 }
 
-/// Writes the fields that the program knows to a struct that begins with its size. Errors: invalid_argument for a NULL
-/// and for no size.
+/// Writes the fields that the program's version has to a struct that begins with its size. Errors: invalid_argument for
+/// NULL and for an invalid size.
 template <class Struct>
 Result<void> write_sized(const Struct& from, Struct* to, const char* argument) {
   MANKAI_TRY(check_given(to, argument));
@@ -126,7 +122,7 @@ Result<void> write_sized(const Struct& from, Struct* to, const char* argument) {
   return {};
 }
 
-/// Allocates memory that the caller returns to mankai_free. Throws bad_alloc.
+/// Throws bad_alloc.
 [[nodiscard]] inline void* allocate_for_caller(std::size_t bytes) {
   void* memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) {

@@ -11,7 +11,6 @@
 
 namespace mankai::c {
 
-/// Arguments of the functions that make a bloom.
 struct BloomRequest {
   Kind kind;
   unsigned int capacity;
@@ -19,13 +18,12 @@ struct BloomRequest {
   const char* filename;
 };
 
-/// Creates a bloom's file and replaces an existing one. Changes are journaled at once and synchronized when the caller
+/// Creates a bloom's file and replaces an existing one. Changes are journaled at once but synced only when the caller
 /// flushes, as callers of dablooms expect. Errors: those of Store.
 [[nodiscard]] Result<Store> create_bloom(const BloomRequest& request);
 /// Errors: those of Store; invalid_argument for a file of another kind, capacity or rate, or whose keys are URLs.
 [[nodiscard]] Result<Store> open_bloom(const BloomRequest& request);
 
-/// Sets errno to the value that matches an error.
 void set_errno(const Error& error) noexcept;
 /// Sets errno and prints the error on stderr.
 void complain(const Error& error) noexcept;
@@ -39,7 +37,7 @@ template <class T>
   return outcome.has_value();
 }
 
-/// Runs `body()`, which returns a Result, and turns an exception into an Error.
+/// Runs `body()`, which returns a Result, and converts exceptions to Errors.
 template <class Body>
 auto caught(const Body& body) noexcept -> decltype(body()) {
   try {
@@ -56,7 +54,6 @@ auto caught(const Body& body) noexcept -> decltype(body()) {
 /// Prints the first error of a bloom; later errors only set errno.
 class Complaints {
  public:
-  /// Returns whether the call succeeded.
   bool is_fine(const Result<void>& outcome) noexcept {
     if (outcome) [[likely]] {
       return true;

@@ -14,9 +14,9 @@
 
 namespace mankai::c {
 
-/// A bitmap_t of its own, or of the bloom that shows it.
+/// A separate bitmap_t, or the one in a bloom.
 struct BitmapHandle : bitmap_t {
-  Store* store = nullptr;  ///< of the bloom
+  Store* store = nullptr;  ///< of the bloom; null: separate
 };
 
 [[nodiscard]] inline BitmapHandle bitmap_of(Store& store) noexcept {
@@ -33,10 +33,9 @@ struct CountingHandle : counting_bloom_t {
   CountingHandle& operator=(CountingHandle&&) = delete;
   ~CountingHandle() = default;
 
-  /// Updates the public number of keys.
   void show_count() noexcept { shown_header.count = static_cast<std::uint32_t>(filter->keys_inserted()); }
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept { return filter->may_contain(hash(key)); }
-  /// Digest of a key to be changed. Prefetches its cache line while the change is journaled.
+  /// Prefetches the key's cache line, which a change needs after journaling it.
   [[nodiscard]] Digest digest_of(std::string_view key) const noexcept {
     const Digest digest = hash(key);
     filter->prefetch(digest);
@@ -54,13 +53,11 @@ struct CountingHandle : counting_bloom_t {
   void show_shape() noexcept;
 };
 
-/// A key of a scaling bloom.
 struct NumberedKey {
   Digest digest;
   std::uint64_t id;
 };
 
-/// A scaling_bloom_t.
 struct ScalingHandle : scaling_bloom_t {
   explicit ScalingHandle(Store opened);
   ScalingHandle(const ScalingHandle&) = delete;
@@ -69,15 +66,13 @@ struct ScalingHandle : scaling_bloom_t {
   ScalingHandle& operator=(ScalingHandle&&) = delete;
   ~ScalingHandle() = default;
 
-  /// A key to be changed. Prefetches its cache line while the change is journaled.
+  /// As digest_of.
   [[nodiscard]] NumberedKey numbered(std::string_view key, std::uint64_t id) const noexcept {
     const Digest digest = hash(key);
     filter->prefetch(digest, id);
     return {.digest = digest, .id = id};
   }
-  /// Updates the public fields after a change.
   void show_change();
-  /// Updates the public fields after a flush.
   void show_flush() noexcept { shown_header.disk_seqnum = shown_header.mem_seqnum; }
 
   Store store;
@@ -93,7 +88,6 @@ struct ScalingHandle : scaling_bloom_t {
   void show_parts();
 };
 
-/// Sets errno to the reason why a key was not erased.
 void set_errno(EraseResult result) noexcept;
 
 /// Makes the handle of the store that `make` returns; NULL after an error, which is printed.
@@ -107,7 +101,7 @@ template <class Handle>
   return is_fine(made) ? *made : nullptr;
 }
 
-/// A change of one key. The payload is a digest, or a digest and an id, as in filter/change.hpp.
+/// A change of one key: a digest, or a digest and an id, as in filter/change.hpp.
 template <class Key>
 [[nodiscard]] Change change_of(Operation operation, const Key& key) noexcept {
   return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&key, 1))};

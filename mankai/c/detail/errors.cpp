@@ -15,10 +15,10 @@
 namespace mankai::c {
 namespace {
 
-/// Longest message that is kept: the longest path, and some words.
+/// The longest path, and some words.
 constexpr std::size_t kMostText = 4096 + 512;
 
-/// The last failure of a thread. The text has a fixed place, because memory may be exhausted.
+/// The last error of a thread. The text is not allocated, because memory may be exhausted.
 struct LastError {
   std::array<char, kMostText> text{};
   int os_error = 0;
@@ -73,7 +73,7 @@ const char* mankai_code_name(int code) {
     return "ok";
   }
   const bool is_code = code > MANKAI_OK && code <= MANKAI_LOCKED;
-  // The names are literals, which end with a zero.
+  // The names are zero-terminated literals.
   return mankai::name(is_code ? static_cast<mankai::ErrorCode>(code) : mankai::ErrorCode{}).data();
 }
 

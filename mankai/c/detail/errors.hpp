@@ -4,12 +4,12 @@
 
 namespace mankai::c {
 
-/// Keeps an error for mankai_last_error, without allocating, and returns its code.
+/// Stores an error for mankai_last_error without allocating; returns its code.
 [[nodiscard]] int note(const Error& error) noexcept;
-/// The same for the exception that is being handled.
+/// As note, for the exception being handled.
 [[nodiscard]] int note_exception() noexcept;
 
-/// Runs the body of a C function, which returns a Result<void>, and returns the code of its outcome. Never throws.
+/// Runs the body of a C function, which returns a Result<void>; returns the code of its outcome.
 template <class Body>
 [[nodiscard]] int guarded(const Body& body) noexcept {
   try {
@@ -27,7 +27,6 @@ template <class Body>
   }
   return {};
 }
-/// Errors: invalid_argument for a NULL.
 [[nodiscard]] inline Result<void> check_given(const void* pointer, const char* argument) {
   return check_array(pointer, 1, argument);
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-/// What a mankai_filter holds, and how the functions of the C interface reach it.
-
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
@@ -18,13 +16,13 @@
 
 namespace mankai::c {
 
-/// A filter in memory with the operations of a Store, and the same errors. Threads: one change at a time, queries
-/// concurrent with it.
+/// A filter in memory with the operations of a Store, and the same errors. Threads: one change at a time, concurrent
+/// with queries.
 class MemoryFilter {
  public:
   using Keys = std::span<const std::string_view>;
   using Ids = std::span<const std::uint64_t>;
-  /// A filter that was mapped from a file for queries may not be changed: nothing would store the changes.
+  /// A filter opened for queries refuses changes, because nothing would store them.
   enum class Use : std::uint8_t { change, query };
 
   MemoryFilter(AnyFilter filter, Use use) : filter_(std::move(filter)), encoder_(filter_), use_(use) {}
@@ -91,7 +89,8 @@ class MemoryFilter {
     return {};
   }
 
-  /// Applies what `encode(begin, count)` returns, window by window. Outcomes are empty or have one element per key.
+  /// Applies the changes that `encode(begin, count)` returns, window by window. Outcomes are empty or have one element
+  /// per key.
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
     const std::scoped_lock lock(changing_);
@@ -134,7 +133,7 @@ template <class Use>
   });
 }
 
-/// Runs a query: `use(any)` with the AnyFilter, which returns a Result<void>, concurrently with changes.
+/// Runs a query, `use(any)`, concurrently with changes.
 template <class Use>
 [[nodiscard]] int ask(const mankai_filter* filter, const Use& use) noexcept {
   return guarded([&]() -> Result<void> {

@@ -35,7 +35,6 @@ class Descriptor {
   int value_;
 };
 
-/// Repeats a call while signals interrupt it.
 template <class Call>
 auto uninterrupted(const Call& call) {
   auto result = call();
@@ -45,13 +44,12 @@ auto uninterrupted(const Call& call) {
   return result;
 }
 
-/// Opens without waiting for the writer of a FIFO; callers check the type of the file.
+/// Does not wait for the writer of a FIFO; callers check the type of the file.
 [[nodiscard]] Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
 
-/// Returns the error in errno.
 [[nodiscard]] std::unexpected<Error> system_error(std::string what);
 
-/// The status of an open file that is regular. Errors: io.
+/// Returns the status of an open regular file. Errors: io, also if it is not regular.
 [[nodiscard]] Result<struct stat> regular_status(const Descriptor& file, const std::string& path);
 
 /// Sets the permissions of an open file and, if allowed, its owner and group. Errors: io.

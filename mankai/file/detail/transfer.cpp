@@ -5,7 +5,7 @@
 namespace mankai::detail {
 namespace {
 
-/// Linux moves at most 2 GiB less a page in one call.
+/// Linux transfers at most 2 GiB less a page per call.
 constexpr std::size_t kTransferBytes = std::size_t{1} << 30;
 
 }  // namespace

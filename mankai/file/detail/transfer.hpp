@@ -9,10 +9,10 @@
 
 namespace mankai::detail {
 
-/// Reads all of it, in as many calls as it takes. Errors: io, also when the file ends before.
+/// Reads all of `into`, in as many calls as necessary. Errors: io, also if the file ends before.
 [[nodiscard]] Result<void> read_at(const Descriptor& file, std::uint64_t offset, std::span<std::byte> into,
                                    const std::string& path);
-/// Writes all of it, in as many calls as it takes. Errors: io; out_of_space.
+/// Writes all bytes. Errors: io; out_of_space.
 [[nodiscard]] Result<void> write_at(const Descriptor& file, std::uint64_t offset, std::span<const std::byte> bytes,
                                     const std::string& path);
 

@@ -27,7 +27,7 @@ Result<BlockedBloom> BlockedBloom::create(const Options& options) {
 
 Result<BlockedBloom> BlockedBloom::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, 1));
-  // Compared by division: a hostile count must not overflow its way into a match.
+  // Divides instead of multiplying: a hostile count must not overflow to a match.
   const std::uint64_t blocks = source.params<Params>().block_count;
   if (blocks != source.header().cells_bytes / kBlockBytes) {
     return fail(ErrorCode::corrupt, std::to_string(blocks) + " blocks at offset 64 do not fill the cells");

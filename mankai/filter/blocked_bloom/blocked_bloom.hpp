@@ -2,8 +2,8 @@
 
 /// A Bloom filter that touches one cache line per key: the default kind.
 ///
-/// The cells are an array of 512-bit blocks, one cache line each. A key picks a block, and in each of the block's eight
-/// 64-bit lanes one bit:
+/// The cells are an array of 512-bit blocks, one cache line each. A key selects a block, and one bit in each of the
+/// block's eight 64-bit lanes:
 ///
 ///     digest, 64 bits ──┬── high 64 bits of digest × block_count ──────────────► block
 ///                       └── digest × kRemix, bits 16‥63 = eight fields of six bits ──► one bit in each lane
@@ -11,11 +11,11 @@
 ///     block: | lane 0: 64 bits | lane 1 | lane 2 | lane 3 | lane 4 | lane 5 | lane 6 | lane 7 |
 ///                  ▲ one bit per key in each lane
 ///
-/// Source:  [Putze2009] blocked Bloom filters. Differs: one bit a lane (as the split-block filters of Parquet and
+/// Source:  [Putze2009] blocked Bloom filters. Differs: one bit per lane (as the split-block filters of Parquet and
 ///          Impala, with twice their lane), so that a mask is three vector instructions and no multiplication by lane.
-/// Formula: false positive rate f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (63/64)^j)^8; see sizing.hpp.
-///          10.10 bits per key at 1 %, 15.73 at 0.1 %, where a classic filter takes 9.59 and 14.38.
-/// Cannot:  forget one key, grow, or stay small at very low rates (41 bits per key at 1e-6; `bloom` takes 29).
+/// Formula: false-positive rate f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (63/64)^j)^8; see sizing.hpp. 10.10 bits
+///          per key at 1 %, 15.73 at 0.1 %, where a classic filter takes 9.59 and 14.38.
+/// Cannot:  remove a key, grow, or stay small at very low rates (41 bits per key at 1e-6; `bloom` takes 29).
 /// Tried:   32-bit lanes in 256-bit blocks cost 4 to 6 % more bits; two multiplications for the positions, or modulo
 ///          for the block, 1.4 to 2.1 times the time; a test that stops at the first miss 5 to 11 ns on mixed queries.
 
@@ -50,55 +50,48 @@ struct BlockedLayout {
     return kernel::reference::insert_concurrent(words, blocks, digest);
   }
   static std::uint64_t cell_count(Shape blocks) noexcept { return blocks * probes::kBlockBits; }
-  /// Each lane is a filter of its own with one probe into an eighth of the cells.
+  /// Each lane is a filter with one probe into an eighth of the cells.
   static std::uint64_t cells_per_probe(Shape blocks) noexcept { return blocks * probes::kLaneBits; }
   static double probes_per_cells(Shape /*blocks*/) noexcept { return 1; }
 };
 
-/// See the top of this file. Cost: one cache line per key; 1.2 ns for one call and 0.7 ns per key in batches where the
-/// filter is in cache, one line's transfer beyond it.
+/// See the top of this file, and concepts.hpp for common members. Cost: one cache line per key; in cache 1.2 ns per
+/// call and 0.7 ns per key in batches, beyond it the transfer of one line.
 class BlockedBloom : public BitFilter<BlockedBloom, BlockedLayout> {
  public:
   static constexpr std::uint16_t kKind = 2;
   static constexpr std::string_view kName = "blocked-bloom";
   static constexpr Promise kPromise{.no_false_negatives = true};
 
-  /// Stored in the image.
   struct Params {
     std::uint64_t block_count;
   };
 
-  /// What to create: sized for so many keys at such a false positive rate.
   struct Options {
     std::uint64_t keys = 0;
     double fpr = 0.01;
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
-    std::uint64_t slice_tag = 0;  ///< for a growing filter's slice
+    std::uint64_t slice_tag = 0;  ///< set by a growing filter that contains this one
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<BlockedBloom> create(const Options& options);
-  /// Takes over an image of this kind. Errors: corrupt.
   [[nodiscard]] static Result<BlockedBloom> from_image(Image source);
 
-  /// Inserts very many keys sorted by block first, so that the cells are visited a cache's worth at a time. Takes
-  /// scratch memory, at most as much as the filter's own; small batches and small filters are inserted as by `insert`.
-  /// Whether it pays depends on the machine's memory, so measure: where about 12 lines are in flight at a time
-  /// (Sapphire Rapids, our prototype) it was 1.5 times as fast as `insert`, on Zen 5, which has more, 0.6 to 1.1 times.
+  /// Inserts very many keys sorted by block first, so that the cells are visited a cache's worth at a time. Allocates
+  /// scratch memory, at most as much as the filter's own; small batches and small filters use `insert`. Measure whether
+  /// it pays: where about 12 lines are in flight at a time (Sapphire Rapids, our prototype) it was 1.5 times as fast as
+  /// `insert`, on Zen 5, which has more, 0.6 to 1.1 times.
   void insert_bulk(std::span<const Digest> digests, const Memory& scratch = system_memory()) noexcept;
   void insert_bulk(std::span<const std::uint64_t> keys, const Memory& scratch = system_memory()) noexcept;
 
   [[nodiscard]] Params params() const noexcept { return {shape()}; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return BlockedLayout::cell_count(shape()); }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return probes::kBlockLanes; }
-  /// The cache lines that an operation touches.
   [[nodiscard]] double lines_per_key() const noexcept { return 1; }
 
-  /// The probability that a key that was never inserted is answered yes, from the cells as they are: the mean over
-  /// blocks of the product over lanes of each lane's fill. Exact for a uniform digest. Cost: a pass over the cells.
+  /// The mean over blocks of the product over lanes of each lane's fill. Exact for a uniform digest.
   [[nodiscard]] double fpr_estimate() const noexcept;
-  /// The rate that the formula gives for so many distinct keys.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept { return blocked_bloom_fpr(keys, shape()); }
 
  private:

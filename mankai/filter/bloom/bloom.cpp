@@ -27,7 +27,7 @@ Result<void> check_shape(const Bloom::Params& params, std::uint64_t cells_bytes)
   return {};
 }
 
-// Bits behind the last cell would count as cells that are set.
+// Bits after the last cell would count as set cells.
 Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell_count) {
   for (std::uint64_t bit = cell_count; bit < words.size() * probes::kLaneBits; ++bit) {
     if ((words[bit / probes::kLaneBits] >> (bit % probes::kLaneBits) & 1U) != 0) {

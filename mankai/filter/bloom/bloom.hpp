@@ -2,19 +2,19 @@
 
 /// The classic Bloom filter: k bits anywhere in one array.
 ///
-/// A key sets k cells ("phase" in the gate white paper); it may be present when all of them are set. With a share s of
-/// the cells set ("saturation"), an absent key is answered yes with probability s^k.
+/// A key sets k cells ("phase" in the gate white paper); it may be present if all of them are set. With a share s of
+/// the cells set ("saturation"), the false-positive probability is s^k.
 ///
 ///     cells: 0100101101…   one array of m bits; k positions by multiplicative steps from the digest (probes.hpp)
 ///
 /// Two ways to address the cells:
 ///   - `range` (default): any m; positions scaled by one multiplication.
-///   - `fields`: the white paper's literal one: m = 2^w, positions are consecutive w-bit fields of one long hash.
+///   - `fields`: the white paper's: m = 2^w, positions are consecutive w-bit fields of one long hash.
 ///
 /// Source:  [Bloom1970]; saturation and phase [Beach2000].
 /// Formula: f = (1 - (1 - 1/m)^(kn))^k; least bits at k = (m/n) ln 2, fill 1/2: 9.59 bits per key at 1 %.
-/// Cannot:  forget one key or grow; and each query touches up to k cache lines, which beyond the cache costs 4 to 7
-///          times a blocked filter's. It takes 5 to 10 % fewer bits, and far fewer below 1e-4.
+/// Cannot:  remove a key or grow. Each query touches up to k cache lines, which beyond the cache costs 4 to 7 times a
+///          blocked filter's time. It takes 5 to 10 % fewer bits, and far fewer below 1e-4.
 
 #include <cstdint>
 #include <span>
@@ -47,39 +47,35 @@ struct ClassicLayout {
   static double probes_per_cells(const Shape& shape) noexcept { return shape.k; }
 };
 
-/// How a classic filter turns a digest into cells. The values are part of the image format.
+/// How a digest maps to cells. The values are part of the image format.
 enum class BloomAddressing : std::uint8_t { range = 0, fields = 1 };
 
-/// Returns the name used in specs.
+/// The name used in specs.
 [[nodiscard]] std::string_view name(BloomAddressing addressing) noexcept;
 
-/// See the top of this file. Cost: up to k cache lines per key.
+/// See the top of this file, and concepts.hpp for common members. Cost: up to k cache lines per key.
 class Bloom : public BitFilter<Bloom, ClassicLayout> {
  public:
   static constexpr std::uint16_t kKind = 1;
   static constexpr std::string_view kName = "bloom";
   static constexpr Promise kPromise{.no_false_negatives = true};
 
-  /// Stored in the image.
   struct Params {
     std::uint64_t cell_count;
     std::uint32_t k;
     std::uint32_t field_bits;  ///< 0: range addressing; else the width of a field, and cell_count = 2^field_bits
   };
 
-  /// What to create: sized for so many keys at such a false positive rate.
   struct Options {
     std::uint64_t keys = 0;
     double fpr = 0.01;
-    std::uint32_t k = 0;  ///< probes per key, at most 64; 0 for the number that takes the fewest bits
+    std::uint32_t k = 0;  ///< probes per key, at most 64; 0: as takes the fewest bits
     BloomAddressing addressing = BloomAddressing::range;
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<Bloom> create(const Options& options);
-  /// Takes over an image of this kind. Errors: corrupt.
   [[nodiscard]] static Result<Bloom> from_image(Image source);
 
   [[nodiscard]] Params params() const noexcept { return {shape().cell_count, shape().k, shape().field_bits}; }
@@ -88,15 +84,13 @@ class Bloom : public BitFilter<Bloom, ClassicLayout> {
   }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return shape().cell_count; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return shape().k; }
-  /// The cache lines that an operation touches, at most.
   [[nodiscard]] double lines_per_key() const noexcept { return shape().k; }
 
-  /// The white paper's words: the share of cells set, and the probes per key. Cost of saturation: a pass.
+  /// The white paper's terms. Cost of saturation: a pass over the cells.
   [[nodiscard]] double saturation() const noexcept { return fill_ratio(); }
   [[nodiscard]] std::uint32_t phase() const noexcept { return shape().k; }
-  /// The predicted false positive rate of the cells as they are: saturation^phase. Cost: a pass over the cells.
+  /// saturation^phase. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
-  /// The rate that the formula gives for so many distinct keys.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept {
     return bloom_fpr(keys, {.cell_count = shape().cell_count, .k = shape().k});
   }

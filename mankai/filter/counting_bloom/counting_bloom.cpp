@@ -21,7 +21,7 @@ constexpr std::uint64_t kByteCounters = 2;
 constexpr std::byte kFirstCounter{0x0f};
 constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
 
-// What the kernels say of a key, 0 or 1, is what the filter says.
+// The kernels' results, 0 or 1, are reinterpreted as EraseResult.
 static_assert(static_cast<std::uint8_t>(EraseResult::erased) == 0);
 static_assert(static_cast<std::uint8_t>(EraseResult::absent) == 1);
 
@@ -70,7 +70,7 @@ Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
   if (params.k == 0 || params.k > most_probes || (is_blocked && params.k != probes::kBlockLanes)) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 72 does not go with the layout");
   }
-  // Bounded first: a hostile size must not overflow its way into a match.
+  // Bounds the size first: a hostile one must not overflow to a match.
   const std::uint64_t most_cells = is_stepped ? kMaxDabloomsCells : kMaxImageBytes * kByteCounters;
   if (params.size == 0 || params.size > most_cells || cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt, std::to_string(params.size) + (is_blocked ? " blocks" : " counters per probe") +
@@ -79,7 +79,7 @@ Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
   return {};
 }
 
-// Counters behind the last would be added to by a merge, and mean nothing.
+// A merge would add to counters after the last.
 Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell_count) {
   const std::uint64_t room = words.size() * probes::kLaneCounters;
   if (kernel::count_nonzero(words.data(), cell_count, room - cell_count) != 0) {
@@ -98,7 +98,7 @@ const kernel::CountOps& ops_of(CountingLayout layout) noexcept {
   return kernel::stepped_count_ops();
 }
 
-// The byte with its halves exchanged.
+// Swaps the halves of a byte.
 constexpr std::byte turned(std::byte byte) noexcept {
   return byte << probes::kCounterBits | byte >> probes::kCounterBits;
 }
@@ -281,7 +281,7 @@ void CountingBloom::erase(std::span<const Digest> digests, std::span<EraseResult
   count_erased(erased);
 }
 
-// A key is stuck before an erase if it is after it: none of its counters was changed. Returns how many were.
+// A key with all counters stuck after an erase had them before: none has changed. Reports and counts these keys.
 std::uint64_t CountingBloom::refuse_stuck(std::span<const Digest> digests,
                                           std::span<EraseResult> results) const noexcept {
   constexpr std::size_t kWindow = 1024;

@@ -30,7 +30,7 @@
 /// Formula: blocked f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (15/16)^j)^8, partitioned (1 - (1 - 1/size)^n)^k,
 ///          n distinct keys. 45.7 and 38.4 bits per key at 1 %.
 /// Cannot:  tell a false positive from a member. Erasing a false positive decrements counters of other keys, which may
-///          become false negatives. Erase only what is known to have been inserted: from an exact source, or by number
+///          become false negatives. Erase only keys known to be present: from an exact source, or by id
 ///          (scalable-counting-bloom). Counts of 15 or more are not distinguished, and such keys are never removed.
 
 #include <cstddef>
@@ -47,25 +47,23 @@ namespace mankai {
 /// Where a key's counters are. The values are part of the image format.
 enum class CountingLayout : std::uint8_t { blocked = 0, partitioned = 1, dablooms = 2 };
 
-/// Returns the name used in specs.
+/// The name used in specs.
 [[nodiscard]] std::string_view name(CountingLayout layout) noexcept;
 
-/// See the top of this file. Cost: one cache line per key, or k in the other layouts.
-/// Threads: any number of readers beside one writer. `seal`, `clear`, `merge` and moving need the filter alone.
+/// See the top of this file, and concepts.hpp for common members. Cost: one cache line per key, or k in the other
+/// layouts.
 class CountingBloom : public FlatFilter<CountingBloom> {
  public:
   static constexpr std::uint16_t kKind = 3;
   static constexpr std::string_view kName = "counting-bloom";
   static constexpr Promise kPromise{.no_false_negatives = true};
 
-  /// Stored in the image.
   struct Params {
     std::uint64_t size;    ///< blocked: blocks; others: counters of each probe
     std::uint32_t k;       ///< counters per key: 8 when blocked
     std::uint32_t layout;  ///< CountingLayout
   };
 
-  /// What to create: sized for so many distinct keys at such a false positive rate.
   struct Options {
     std::uint64_t keys = 0;
     double fpr = 0.01;
@@ -74,108 +72,92 @@ class CountingBloom : public FlatFilter<CountingBloom> {
         0;  ///< partitioned: probes per key, at most 64, 0 for ceil(log2(1 / fpr)); others: 0, blocked or 8
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
-    std::uint64_t slice_tag = 0;  ///< of a slice of a growing filter: what that one wants to know; else 0
+    std::uint64_t slice_tag = 0;  ///< set by a growing filter that contains this one
   };
 
-  /// Counters that another program kept.
+  /// Counters from another program.
   struct Counters {
-    std::span<const std::byte> bytes;  ///< two counters in each, in the order of the cells
-    bool is_high_first = false;        ///< the first of the two is the upper half
+    std::span<const std::byte> bytes;  ///< two counters per byte, in the order of the cells
+    bool is_high_first = false;        ///< the first of the two is in the upper half
     std::uint64_t keys = 0;            ///< insertions less erasures
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<CountingBloom> create(const Options& options);
-  /// Makes such a filter of counters that there are; those that are 15 are stuck from now on. Half a byte behind the
-  /// last one is left out. Errors: as create; invalid_argument when there are not as many bytes as the counters take.
+  /// Builds a filter from existing counters; those at 15 are stuck. Half a byte after the last counter is ignored.
+  /// Errors: as create; invalid_argument if the number of bytes does not match the counters.
   [[nodiscard]] static Result<CountingBloom> from_counters(const Options& options, const Counters& counters);
-  /// Takes over an image of this kind. Errors: corrupt; unsupported_version for an unknown layout.
   [[nodiscard]] static Result<CountingBloom> from_image(Image source);
 
-  /// Never fails; past the capacity the false positive rate rises. Every insert counts, also of a key that is in.
+  /// Every insert counts, also of a present key.
   void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
-  /// Inserts, and returns whether the key was in before, as far as the filter can tell.
   bool observe(Digest digest) noexcept;
-  /// Returns whether the key may be in: always true if it was inserted more often than erased.
+  /// Always true if the key was inserted more often than erased.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return ops_->may_contain_one(words_, shape_, digest); }
-  /// Returns how often the key is in: never too little, and saturated from 15 on.
+  /// Number of insertions less removals: never too low, saturated from 15 on.
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
-  /// Takes a key out once, or refuses and changes nothing if it is certainly not in. Erase only what was inserted: see
-  /// the top of this file. A key whose counters are all stuck remains, and is said to be stuck.
+  /// Removes a key once, or refuses with nothing changed if it is certainly absent or all its counters are stuck. Erase
+  /// only what was inserted: see Cannot above.
   EraseResult erase(Digest digest) noexcept;
-  /// As `erase`, but `keys_inserted` goes down only when the key seems to be in no more: for who counts distinct keys,
-  /// with `observe_distinct`.
+  /// As `erase`, but decrements `keys_inserted` only if the key then seems absent: for counting distinct keys, with
+  /// `observe_distinct`.
   EraseResult erase_distinct(Digest digest) noexcept;
 
-  /// Asks for a key's line ahead of a change to it, where it is one: what is done until then is done while it comes.
+  /// Prefetches a key's cache line for a change; only in the blocked layout.
   void prefetch(Digest digest) const noexcept;
 
-  /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
-  /// overlap. Integer keys are hashed in the same pass, as `hasher()` would.
   void insert(std::span<const Digest> digests) noexcept;
   void insert(std::span<const std::uint64_t> keys) noexcept;
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
-  /// As `observe`, but `keys_inserted` goes up only for keys that were not seen before.
+  /// As `observe`, but counts only absent keys in `keys_inserted`.
   void observe_distinct(std::span<const Digest> digests, std::span<bool> seen) noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
   void estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept;
   void erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept;
 
-  /// Adds the other filter's keys, each as often as it is in there. Errors: invalid_argument when size, shape or seed
-  /// differ.
   [[nodiscard]] Result<void> merge(const CountingBloom& other);
 
-  /// Lets the image be moved in memory. Threads: needs the filter alone.
   void relocate(const Mover& mover) noexcept {
     image().relocate(mover);
     words_ = image().words().data();
   }
 
-  /// Insertions less erasures: keys, each as often as it is in, or distinct ones where they were counted so. After
-  /// erasures of absent keys it may be too small, but not below 0.
+  /// Insertions less erasures, or distinct keys if they were counted so. Too low after erasures of absent keys, but
+  /// never below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How many counters are stuck at 15. Each answers yes forever; where it matters, make the filter anew.
+  /// Counters stuck at 15.
   [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(kSaturatedCells); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   [[nodiscard]] CountingLayout layout() const noexcept { return layout_; }
-  /// A word that a growing filter around this one may keep here; 0 for a filter on its own. Threads: readers beside one
-  /// writer.
+  /// A word for the growing filter that contains this one; 0 otherwise. Threads: readers beside one writer.
   [[nodiscard]] std::uint64_t slice_state() const noexcept { return image().state(kSliceState); }
   void set_slice_state(std::uint64_t value) noexcept { image().set_state(kSliceState, value); }
-  /// Counters, without the zeros behind the last.
   [[nodiscard]] std::uint64_t cell_count() const noexcept;
   [[nodiscard]] unsigned probes_per_key() const noexcept { return shape_.k; }
-  /// The cache lines that an operation touches, at most.
   [[nodiscard]] double lines_per_key() const noexcept { return layout_ == CountingLayout::blocked ? 1 : shape_.k; }
 
-  /// Counters that are not 0 over all. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept;
-  /// How many distinct keys are in, from the fill; within about 0.5 % for 1e5 keys and better for more. Infinite when
-  /// no counter is 0. Cost: a pass over the cells.
+  /// Within about 0.5 % for 1e5 keys, better for more.
   [[nodiscard]] double keys_estimate() const noexcept;
-  /// The probability that a key that is not in is answered yes, from the cells as they are: the mean over blocks of the
-  /// product of each lane's fill, or the product of the partitions' fills. Cost: a pass over the cells.
+  /// The mean over blocks of the product of each lane's fill, or the product of the partitions' fills.
   [[nodiscard]] double fpr_estimate() const noexcept;
-  /// The rate that the formula gives for so many distinct keys.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
 
  private:
-  // The words of the image's state.
   static constexpr std::size_t kSaturatedCells = 0;
   static constexpr std::size_t kSliceState = 1;
   static constexpr std::size_t kStateWords = 2;
 
   CountingBloom(Image source, const Params& params) noexcept;
 
-  /// Each lane, or each partition, is an array of its own with one probe a key.
+  /// Each lane, or each partition, is an array with one probe per key.
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept;
   void count_inserted(std::uint64_t keys, std::uint64_t stuck) noexcept;
   void count_erased(std::uint64_t keys) noexcept;
   std::uint64_t refuse_stuck(std::span<const Digest> digests, std::span<EraseResult> results) const noexcept;
 
-  // Kept beside each other, so that a query loads one line of the filter's own.
+  // Adjacent, so that a query loads one cache line of the object.
   std::uint64_t* words_;
   kernel::CountShape shape_;
   CountingLayout layout_;

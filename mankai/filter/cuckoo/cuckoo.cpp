@@ -127,7 +127,7 @@ Result<void> check_options(const Cuckoo::Options& options) {
                                                  " is longer than the time to live, " + to_text(options.max_ttl));
   }
   if (options.max_ttl == Duration::zero() && options.ttl_resolution != Duration::zero()) {
-    return fail(ErrorCode::invalid_argument, "a resolution without a longest time to live: give max-ttl, such as 7d");
+    return fail(ErrorCode::invalid_argument, "a resolution without a time to live");
   }
   return {};
 }
@@ -154,12 +154,20 @@ std::uint8_t lifetime_of(const Cuckoo::Options& options) noexcept {
                    options.max_ttl.count(), Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()));
 }
 
+/// Buckets of the first sub-filter. In a small table, a few keys may share so many buckets that no move makes room: one
+/// in 3,000 filters of 30 keys would refuse a key before its capacity. A growing filter opens a sub-filter then; a
+/// fixed one has spare buckets, with which 1 of 60,000 did, and none of 60 keys or more.
+std::uint64_t first_buckets_of(const Cuckoo::Options& options) noexcept {
+  constexpr std::uint64_t kSpareBuckets = 4;
+  return CuckooTable::buckets_for(options.keys) + (options.growth == 0 ? kSpareBuckets : 0);
+}
+
 ImageHeader header_of(const Cuckoo::Options& options) noexcept {
   ImageHeader header =
       make_header(Cuckoo::kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   Params params{
-      .first_buckets = CuckooTable::buckets_for(options.keys),
+      .first_buckets = first_buckets_of(options),
       .epoch_us = static_cast<std::uint64_t>(Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()),
       .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
       .lifetime = lifetime_of(options),
@@ -179,7 +187,7 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
 Result<Cuckoo::Size> Cuckoo::size_of(const Options& options) {
   MANKAI_TRY(check_options(options));
   const CuckooSlot slot = slot_of(header_of(options), 0);
-  const std::uint64_t buckets = CuckooTable::buckets_for(options.keys);
+  const std::uint64_t buckets = first_buckets_of(options);
   return Size{.slot = slot,
               .cells_bytes = CuckooTable::cells_bytes_for(buckets, slot.bits()),
               .load = static_cast<double>(options.keys) / static_cast<double>(buckets * cuckoo::kSlotsPerBucket)};
@@ -443,7 +451,7 @@ double Cuckoo::fpr_expected(std::uint64_t keys) const noexcept {
   for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
     const std::uint64_t room = slice_keys(initial_keys(), growth_of(growth_factor()), generation);
     const std::uint64_t inside = std::min(keys, room);
-    const double slots = static_cast<double>(CuckooTable::buckets_for(initial_keys()) * cuckoo::kSlotsPerBucket) *
+    const double slots = static_cast<double>(params().first_buckets * cuckoo::kSlotsPerBucket) *
                          std::ldexp(1, static_cast<int>(level_of(growth_factor(), generation)));
     all_no += std::log1p(-slot_of(header(), generation).fpr() * static_cast<double>(inside) / slots);
     keys -= inside;

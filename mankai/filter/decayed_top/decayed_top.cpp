@@ -7,7 +7,7 @@
 
 #include "mankai/base/assert.hpp"
 
-// What events do, and what is answered. decayed_top_image.cpp has the sizes and the checks of images.
+// Updates and queries. decayed_top_image.cpp has the sizes and the checks of images.
 
 namespace mankai {
 namespace {
@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint32_t kScoreBits = KeyTable::kScoreBits;
 constexpr std::uint64_t kOneScore = KeyTable::kOneScore;
 constexpr std::uint64_t kMostScore = KeyTable::kMostScore;
-/// What never fades of a cell is no more: 1/64 (fraction_bits_for).
+/// The largest part of a cell that never decays: 1/64 (fraction_bits_for).
 constexpr std::uint64_t kMostStuck = kOneScore / 64;
 
-// Counts end where images may: only those that came from outside get so far.
+// Saturates at the limit of images, which only a foreign image's count reaches.
 std::uint64_t add_counts(std::uint64_t count, std::uint64_t more) noexcept {
   return std::min(count + more, kMaxKeysInserted);
 }
@@ -58,11 +58,11 @@ void DecayedTop::scale(std::uint64_t factor_q32) noexcept {
 
 namespace {
 
-// λ to the power of so many epochs is a multiple of 2^-32, rounded up; it stays above 2^-16, so that rounding adds
-// 2^-16 of it at the most.
+// A power of λ is a multiple of 2^-32, rounded up, and at least 2^-16, so that its relative error is at most 2^-16.
 constexpr unsigned kFactorBits = 32;
 constexpr std::uint64_t kLeastFactor = std::uint64_t{1} << 16;
-// As many epochs again would take it below: so each pass takes 8 bits away, and this many leave nothing of 2^62.
+// Twice as many epochs per pass would be below kLeastFactor. So two passes at least divide by 2^16, one by 2^8, and
+// this many leave nothing of 2^62.
 constexpr unsigned kMostPasses = 8;
 
 std::uint64_t epochs_of_a_pass(std::uint64_t lambda_q32) noexcept {
@@ -102,8 +102,8 @@ std::uint64_t DecayedTop::units_of(std::uint64_t score) const noexcept {
   return (score + (std::uint64_t{1} << finer) - 1) >> finer;
 }
 
-// Moves on to the events' epoch if it is later. Returns the score that all of them count for: at most 2^60, so that it
-// can be added to any other, and to what a cell can hold without passing kMostScore.
+// Advances to the events' epoch if it is later. Returns their total score: at most 2^60, so that it can be added to any
+// other score or cell value without exceeding kMostScore.
 std::uint64_t DecayedTop::score_at(std::int64_t at, std::uint32_t count) noexcept {
   if (static_cast<std::uint64_t>(at) > image().state(kNewest)) {
     image().set_state(kNewest, static_cast<std::uint64_t>(at));
@@ -118,7 +118,7 @@ std::uint64_t DecayedTop::score_at(std::int64_t at, std::uint32_t count) noexcep
   return kOneScore * count;
 }
 
-// A score that ends loses no more than what is added to it.
+// A score that saturates loses no more than what is added to it.
 void DecayedTop::add_to_score(std::uint64_t& score, std::uint64_t more) noexcept {
   score += more;
   if (score > kMostScore) [[unlikely]] {
@@ -162,7 +162,7 @@ void DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
   }
 }
 
-// Of one insertion or merge: a cell loses no more than what is added to it.
+// Call once per insertion or merge, in which a cell loses no more than what is added to it.
 void DecayedTop::count_saturations(std::uint64_t cut, std::uint64_t units) noexcept {
   image().set_state(kSaturations, add_counts(saturations(), cut));
   ledger_->cut = sketch_.with_cut(ledger_->cut, 1, units);
@@ -218,8 +218,8 @@ std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
 
 DecayedCount DecayedTop::count_of(std::uint64_t score) const noexcept {
   const double raw = static_cast<double>(score) / static_cast<double>(kOneScore);
-  // The mark fades as a cell does, rounded up to its units; what came into the table from a cut cell fades in finer
-  // ones, and is below the mark by what never fades of a cell at the most.
+  // The mark decays as a cell does, rounded up to its units. A score that entered from a cut cell decays in finer
+  // units, and is below the mark by at most what never decays of a cell.
   return {.raw = raw,
           .rate = (1 - decay().lambda()) * raw,
           .is_saturated = ledger_->cut.may_concern(units_of(score + kMostStuck)) || score == kMostScore};
@@ -261,7 +261,7 @@ void DecayedTop::clear() noexcept {
   take_tick(stays);
 }
 
-// Adds to a key of the table what another filter has of it.
+// Adds another filter's count to a key of the table.
 void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept {
   const Digest digest = table_.digest(slot);
   const std::uint32_t theirs = other.table_.find(digest);
@@ -283,7 +283,7 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   const Tick later = std::max(tick(), other.tick());
   advance(later);
   copied.advance(later);
-  // Each table adds what the other filter has of its keys while the sketches are still apart.
+  // Each table adds the other filter's counts of its keys while the sketches are still separate.
   const auto is_mine = [this](Digest digest) { return table_.find(digest) != KeyTable::kNoSlot; };
   copied.table_.for_each([&](std::uint32_t slot) {
     if (!is_mine(copied.table_.digest(slot))) {
@@ -302,7 +302,7 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   image().add_keys(copied.keys_inserted());
   copied.table_.for_each([&](std::uint32_t slot) {
     const KeyTable::Candidate candidate = copied.table_.at(slot);
-    // A key of both has been added to; that it may have been evicted since changes nothing about its cells.
+    // A key of both tables has been added to already. If it was evicted since, its cells have been raised.
     if (is_mine(candidate.digest)) {
       return;
     }

@@ -10,11 +10,10 @@
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 
-// How large a decayed-top is, and what its image must have.
+// Sizes of a decayed-top, and the checks of its image.
 
 namespace mankai {
 
-/// What follows from the parameters and the size.
 struct DecayedTop::Shape {
   Params params;
   std::uint64_t cells_per_probe;
@@ -30,7 +29,7 @@ constexpr std::uint32_t kCellBits = 32;
 constexpr std::uint32_t kUsualProbes = 4;
 constexpr std::uint32_t kUsualKeyBytes = 48;
 constexpr std::uint64_t kTableShare = 4;
-/// More fraction bits would leave cells that end below 2^12.
+/// More fraction bits would leave a largest count below 2^12.
 constexpr std::uint32_t kMostFractionBits = 20;
 constexpr std::uint64_t kMostKeyUnits = std::numeric_limits<std::uint8_t>::max();
 
@@ -67,7 +66,6 @@ Result<void> check_options(const DecayedTop::Options& options) {
   return {};
 }
 
-// The most cells that fit into an image of so many bytes, trailer included.
 std::uint64_t cells_bytes_within(std::uint64_t image_bytes) noexcept {
   std::uint64_t cells = std::min(image_bytes, kMaxCellsBytes) / kCacheLineBytes * kCacheLineBytes;
   while (cells != 0 && image_bytes_for(cells) > image_bytes) {
@@ -76,7 +74,7 @@ std::uint64_t cells_bytes_within(std::uint64_t image_bytes) noexcept {
   return cells;
 }
 
-// So many distinct keys overestimate one another at the rate.
+// The number of distinct keys with which the sketch reaches the rate of overestimates.
 std::uint64_t keys_that_fit(double fpr, std::uint64_t cells_per_probe, std::uint32_t k) noexcept {
   const double fill = std::pow(fpr, 1.0 / k);
   const double keys = std::log1p(-fill) / std::log1p(-1 / static_cast<double>(cells_per_probe));
@@ -89,13 +87,11 @@ std::uint64_t cells_bytes_of(const Params& params, std::uint64_t cells_per_probe
   return bytes_beside_sketch(params) + cells_per_probe / kLineCells * line_cells_bytes(params);
 }
 
-// The bytes of a sketch for so many keys.
 Result<std::uint64_t> sketch_bytes_for(const DecayedTop::Options& options, const Params& params) {
   MANKAI_ASSIGN(const auto size, partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k));
   return divide_up(size.cells_per_probe, kLineCells) * line_cells_bytes(params);
 }
 
-// The bytes that the table and the arena leave of so many bytes of cells.
 Result<std::uint64_t> sketch_bytes_within(std::uint64_t cells_bytes, const Params& params) {
   const std::uint64_t beside = bytes_beside_sketch(params);
   const std::uint64_t least = beside + line_cells_bytes(params);
@@ -238,7 +234,7 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
   return filter;
 }
 
-// An error about bytes of the cells, by their offset in the image.
+// An error with the offset of `place` in the image.
 std::unexpected<Error> DecayedTop::wrong_at(const void* place, const std::string& what) const {
   const auto offset = static_cast<const std::byte*>(place) - reinterpret_cast<const std::byte*>(&image().header());
   return fail(ErrorCode::corrupt, what + " at offset " + std::to_string(offset));

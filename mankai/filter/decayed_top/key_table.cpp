@@ -11,10 +11,10 @@ namespace mankai {
 namespace {
 
 constexpr unsigned kUpperHalf = 32;
-/// A record's second half-word: the length, and above it what is to be said of the key.
+/// A record's second half-word: the key's length, and flags above it.
 constexpr std::uint32_t kLengthMask = 0xffff;
 constexpr std::uint32_t kCut = 1U << 16;
-/// A key takes at most one in so many parts of the arena.
+/// A record takes at most this fraction of the arena.
 constexpr std::uint64_t kArenaShare = 8;
 
 std::uint64_t fade_once(std::uint64_t score, std::uint64_t lambda_q32) noexcept {
@@ -26,8 +26,8 @@ std::uint64_t fade_once(std::uint64_t score, std::uint64_t lambda_q32) noexcept 
   return high + static_cast<std::uint64_t>(fraction != 0);
 }
 
-// Sixteen at a time, an epoch at a time: one after the other each would wait for its own products. There is no shorter
-// way to the result of single epochs, since what each of them rounds away depends on the one before.
+// Sixteen at a time, epoch by epoch: one score after the other would wait for its own products. The result of single
+// epochs has no shortcut, since the rounding of each depends on the one before.
 void fade_all(std::array<std::uint64_t, KeyTable::kWays>& scores, std::uint64_t lambda_q32,
               std::uint64_t epochs) noexcept {
   std::uint64_t changed = 1;
@@ -41,7 +41,7 @@ void fade_all(std::array<std::uint64_t, KeyTable::kWays>& scores, std::uint64_t 
   }
 }
 
-// Scores in 512 classes, the coldest first: the highest bit's place and the three bits after it.
+// Scores in 512 classes, the lowest first: the position of the highest bit and the three bits after it.
 constexpr unsigned kClassBits = 3;
 constexpr std::size_t kClasses = std::size_t{64} << kClassBits;
 
@@ -83,7 +83,7 @@ std::uint32_t KeyTable::bucket_index(Digest digest) const noexcept {
   return static_cast<std::uint32_t>(fastrange(probes::remix(digest), buckets_.size()));
 }
 
-// All sixteen are compared, as one cannot guess where to stop.
+// Compares all sixteen: where to stop is unpredictable.
 std::uint32_t KeyTable::find(Digest digest) const noexcept {
   const std::uint32_t index = bucket_index(digest);
   const Bucket& bucket = buckets_[index];
@@ -168,10 +168,10 @@ void KeyTable::fade(std::uint64_t lambda_q32, std::uint64_t epochs) noexcept {
   state_->bar = faded(state_->bar, lambda_q32, epochs);
 }
 
-// Only the page that is asked for is sorted, and keys are read only where scores are equal.
+// Sorts only the requested page, and reads keys only for equal scores.
 std::vector<std::uint32_t> KeyTable::hottest(std::uint64_t least_score, std::size_t skip, std::size_t most) const {
   struct Ranked {
-    double score;  // users see a double: what they see as equal is ordered by the bytes
+    double score;  // callers see a double: what they see as equal is ordered by the bytes
     std::uint32_t slot;
   };
   std::vector<Ranked> ranked;
@@ -216,7 +216,7 @@ bool KeyTable::is_live(const Record& record, std::uint64_t unit) const noexcept 
   return record.slot < slots() && bucket(record.slot).records[record.slot % kWays] == unit + 1;
 }
 
-// Calls use(slot, unit, units) for each record of a key that is in the table. `use` may move the record to the front.
+// Calls use(slot, unit, units) for each record of a key in the table. `use` may move the record towards the front.
 template <class Use>
 void KeyTable::for_each_live(const Use& use) const {
   for (std::uint64_t unit = 0; unit < state_->arena_used;) {
@@ -230,7 +230,7 @@ void KeyTable::for_each_live(const Use& use) const {
 }
 
 void KeyTable::make_room(std::uint64_t units, const Evicted& evicted) noexcept {
-  // An eighth is kept free, so that the next compaction is that far away.
+  // Keeps an eighth free, which delays the next compaction.
   const std::uint64_t most_live = arena_.size() - arena_.size() / kArenaShare;
   if (live_units_ + units > most_live) {
     evict_coldest(live_units_ + units - most_live + arena_.size() / kArenaShare, evicted);
@@ -238,13 +238,14 @@ void KeyTable::make_room(std::uint64_t units, const Evicted& evicted) noexcept {
   compact();
 }
 
-// Evicts so many units of records: the coldest to within an eighth of their scores, among those the oldest records.
+// Evicts records of at least `units` units: the lowest scores to within an eighth, and of equal classes the oldest
+// records.
 void KeyTable::evict_coldest(std::uint64_t units, const Evicted& evicted) noexcept {
   std::array<std::uint64_t, kClasses> units_of_class{};
   for_each_live(
       [&](std::uint32_t slot, std::uint64_t, std::uint64_t size) { units_of_class[class_of(score(slot))] += size; });
   std::size_t last = 0;
-  std::uint64_t freed = 0;  // by the classes before the last
+  std::uint64_t freed = 0;  // from the classes before the last
   while (last + 1 < kClasses && freed + units_of_class[last] < units) {
     freed += units_of_class[last++];
   }
@@ -259,7 +260,7 @@ void KeyTable::evict_coldest(std::uint64_t units, const Evicted& evicted) noexce
   });
 }
 
-// Moves the live records down over the dead ones.
+// Moves the live records over the dead ones.
 void KeyTable::compact() noexcept {
   std::uint64_t to = 0;
   for_each_live([&](std::uint32_t slot, std::uint64_t unit, std::uint64_t units) {
@@ -271,7 +272,7 @@ void KeyTable::compact() noexcept {
   state_->arena_used = to;
 }
 
-// ---- images from outside
+// ---- untrusted images
 
 std::optional<KeyTable::Wrong> KeyTable::check(const Hasher& hasher, std::uint64_t newest) noexcept {
   if (state_->arena_used > arena_.size()) {
@@ -326,7 +327,7 @@ std::optional<KeyTable::Wrong> KeyTable::check_record(std::uint64_t unit, const 
   return std::nullopt;
 }
 
-// Every place has one record, since no two live ones have the same.
+// Two live slots never share a record, so equal numbers of both prove that every slot has one.
 std::optional<KeyTable::Wrong> KeyTable::check_arena(const Hasher& hasher) const {
   for (std::uint64_t unit = 0; unit < state_->arena_used; unit += units_of_key(record_at(unit).length)) {
     if (auto wrong = check_record(unit, hasher)) {

@@ -4,10 +4,10 @@
 ///
 ///     | buckets of 448 bytes | arena |
 ///
-///     bucket: | 16 digests | 16 scores, 64 bits | 16 times | 16 records, 32 bits |    seven lines
-///                   ▲ a key's bucket is high(remixed digest × buckets); it may be in any of the 16 places
+///     bucket: | 16 digests | 16 scores, 64 bits | 16 times | 16 records, 32 bits |    seven cache lines
+///                   ▲ a key's bucket is high(remixed digest × buckets); it may be in any of the 16 slots
 ///
-///     arena: | record | record | … | free      record: | u32 slot | u32 length and flags | bytes, filled up to 8 |
+///     arena: | record | record | … | free      record: | u32 slot | u32 length and flags | bytes, padded to 8 |
 
 #include <array>
 #include <cstddef>
@@ -25,75 +25,68 @@
 
 namespace mankai {
 
-/// See the top of this file; owns nothing. A place of a bucket is a slot. Scores are multiples of 2^-28, so that
-/// thousands of events that count for next to nothing each are still next to nothing.
-/// Threads: const calls beside each other; changes need the table alone.
+/// See the top of this file. A view. Scores are multiples of 2^-28, so that thousands of events that count almost
+/// nothing stay negligible. Threads: const calls are safe together; changes need the table alone.
 class KeyTable {
  public:
   static constexpr std::uint32_t kWays = 16;
   static constexpr std::uint32_t kScoreBits = 28;
   static constexpr std::uint64_t kOneScore = std::uint64_t{1} << kScoreBits;
-  /// The highest score, so that two of them can be added.
+  /// The highest score; two of them can be added.
   static constexpr std::uint64_t kMostScore = std::uint64_t{1} << 62;
   static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
   static constexpr std::uint64_t kUnitBytes = sizeof(std::uint64_t);
-  /// No more of a key's bytes is kept.
   static constexpr std::size_t kMostKeyBytes = 1024;
   /// Slots, arena units and buckets are numbered with 32 bits.
   static constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 27;
   static constexpr std::uint64_t kMostArenaUnits = 0xffff'fffe;
 
-  /// What changes with the table and is stored outside of it.
+  /// State stored outside the table.
   struct State {
     std::uint64_t arena_used;  ///< units from the arena's start to the end of its last record
-    std::uint64_t bar;         ///< a key enters with a higher score only: the highest that lack of room evicted
+    std::uint64_t bar;         ///< highest score evicted for lack of arena space; only higher scores enter
   };
 
-  /// Sixteen places. An empty one is zero throughout.
+  /// Unused slots are zero throughout.
   struct Bucket {
     std::array<std::uint64_t, kWays> digests;
     std::array<std::uint64_t, kWays> scores;
     std::array<std::uint64_t, kWays> last_seen;  ///< microseconds since 1970
-    std::array<std::uint32_t, kWays> records;    ///< 1 + the unit of the arena where its record begins; 0: empty
+    std::array<std::uint32_t, kWays> records;    ///< 1 + the arena unit of its record; 0: unused
   };
   static_assert(sizeof(Bucket) == std::size_t{kWays} * 28);
 
-  /// A key that may enter.
   struct Candidate {
     Digest digest;
     std::string_view key;  ///< at most most_key_bytes()
     std::uint64_t score;
     std::uint64_t last_seen;
-    bool is_cut;  ///< the key is longer
+    bool is_cut;  ///< `key` is only a prefix of the key
   };
-  /// Called with the score of each key that leaves.
+  /// Called with the score of each evicted key.
   using Evicted = std::function<void(Digest, std::uint64_t score)>;
 
-  /// What is wrong with an image, and where.
   struct Wrong {
     const void* place;
     std::string what;
   };
 
-  /// Units of the arena that a key takes.
   static constexpr std::uint64_t units_of_key(std::size_t key_bytes) noexcept {
     return 1 + divide_up<std::uint64_t>(key_bytes, kUnitBytes);
   }
-  /// Bytes of a table of so many buckets, with so many units of the arena per slot.
   static constexpr std::uint64_t bytes_of(std::uint64_t buckets, std::uint64_t key_units) noexcept {
     return buckets * (sizeof(Bucket) + std::uint64_t{kWays} * key_units * kUnitBytes);
   }
-  /// Returns what is left of a score after so many epochs, each rounded up.
+  /// A score after `epochs`, rounded up in each.
   static std::uint64_t faded(std::uint64_t score, std::uint64_t lambda_q32, std::uint64_t epochs) noexcept;
 
-  /// Shape: words[bytes_of(buckets, key_units) / 8]; words and state outlive the table.
+  /// Shape: words[bytes_of(buckets, key_units) / 8]. Pre: words and state outlive the table.
   KeyTable(State& state, std::span<std::uint64_t> words, std::uint32_t buckets, std::uint64_t key_units) noexcept;
-  /// The words have moved.
+  /// Call after the words have moved.
   void move_to(State& state, std::uint64_t* words) noexcept;
-  /// Everything is zero now.
+  /// Call after the words have been zeroed.
   void forget_all() noexcept { live_units_ = 0; }
 
-  /// Returns the slot of a key, or kNoSlot.
   [[nodiscard]] std::uint32_t find(Digest digest) const noexcept;
   [[nodiscard]] Digest digest(std::uint32_t slot) const noexcept { return {bucket(slot).digests[slot % kWays]}; }
   [[nodiscard]] std::uint64_t& score(std::uint32_t slot) noexcept { return bucket(slot).scores[slot % kWays]; }
@@ -102,18 +95,18 @@ class KeyTable {
     return bucket(slot).last_seen[slot % kWays];
   }
   void note_seen(std::uint32_t slot, std::uint64_t at) noexcept;
-  /// The entry of a slot that is in use. Its key's bytes are valid until the table changes.
+  /// Pre: the slot is in use. The key's bytes are valid until the table changes.
   [[nodiscard]] Candidate at(std::uint32_t slot) const noexcept;
 
-  /// Returns the slot for a key whose score is above those of the coldest in its bucket and of all that were evicted
-  /// for lack of room; else kNoSlot. Pre: it is not in the table.
+  /// The slot for a key, or kNoSlot unless its score exceeds the lowest in its bucket and all that were evicted for
+  /// lack of arena space. Pre: the key is not in the table.
   [[nodiscard]] std::uint32_t slot_for(Digest digest, std::uint64_t score) const noexcept;
-  /// Puts the key there, and evicts the one that is in it. Pre: slot_for returned the slot.
+  /// Stores the key and evicts the slot's previous one. Pre: slot_for returned the slot.
   void enter(std::uint32_t slot, const Candidate& candidate, const Evicted& evicted) noexcept;
-  /// All scores and the bar fade by so many epochs. Cost: a pass over the buckets.
+  /// Decays all scores and the bar. Cost: a pass over the buckets.
   void fade(std::uint64_t lambda_q32, std::uint64_t epochs) noexcept;
 
-  /// The slots of the keys whose score is at least so high, highest first, equal ones by their bytes: at most `most`
+  /// Slots of the keys whose score is at least `least_score`, highest first, equal ones sorted by bytes: at most `most`
   /// after the first `skip`. Cost: a pass over the table and a sort of those that are returned. Throws bad_alloc.
   [[nodiscard]] std::vector<std::uint32_t> hottest(std::uint64_t least_score, std::size_t skip, std::size_t most) const;
   template <class Use>
@@ -129,7 +122,7 @@ class KeyTable {
   [[nodiscard]] std::uint64_t count() const noexcept;
   [[nodiscard]] std::uint32_t most_key_bytes() const noexcept { return most_key_bytes_; }
 
-  /// Checks an image from outside and counts what is live. `newest` is the time of the newest event.
+  /// Checks an untrusted image and counts live units. `newest` is the time of the newest event.
   [[nodiscard]] std::optional<Wrong> check(const Hasher& hasher, std::uint64_t newest) noexcept;
 
  private:
@@ -161,7 +154,7 @@ class KeyTable {
   std::span<Bucket> buckets_;
   std::span<std::uint64_t> arena_;
   std::uint32_t most_key_bytes_;
-  std::uint64_t live_units_ = 0;  ///< of the arena, in records of keys that are in the table
+  std::uint64_t live_units_ = 0;  ///< arena units of the keys in the table
 };
 
 }  // namespace mankai

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a change is applied to a filter of a known class.
+/// Applies a change to a filter of a known class.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace mankai::detail {
 
-/// Takes arrays from a payload, one after the other. Once one is not there, none behind it is.
+/// Reads consecutive arrays from a payload. After the first missing array, all others are missing, too.
 class PayloadReader {
  public:
   explicit PayloadReader(std::span<const std::byte> payload) noexcept : rest_(payload) {}
@@ -39,7 +39,7 @@ class PayloadReader {
     rest_ = rest_.subspan(padded);
     return taken;
   }
-  /// Whether every array was there, and nothing else.
+  /// Whether the payload consists of exactly the arrays that were read.
   [[nodiscard]] bool is_done() const noexcept { return is_good_ && rest_.empty(); }
 
  private:
@@ -64,7 +64,7 @@ std::unexpected<Error> wrong_kind(const Change& change) {
   return wrong(change, "is not one of a filter of kind " + std::string(F::kName));
 }
 
-/// Whether keys of a filter expire or decay: in some kinds only if it was created so.
+/// Whether keys expire or decay: in some kinds only if the filter was created so.
 template <class F>
 bool has_time_of(const F& filter) noexcept {
   if constexpr (requires { filter.has_time(); }) {
@@ -74,12 +74,12 @@ bool has_time_of(const F& filter) noexcept {
   }
 }
 
-/// The value of a key that is inserted without one, and its strength.
+/// Value and strength of a key inserted without a value.
 inline constexpr std::uint32_t kNoValue = 0;
 inline constexpr double kWholeStrength = 1;
 inline constexpr std::array<std::uint32_t, ChangeEncoder::kMaxKeys> kNoValues{};
 
-/// A valued key is present if a value is.
+/// Whether the key has any value, which is what presence means for a valued key.
 template <class F>
 bool has_value(const F& filter, Digest key) {
   ValueMatches first{};
@@ -98,7 +98,7 @@ void insert_digests(F& filter, std::span<const Digest> digests, std::span<bool> 
       filter.put(digests[i], kNoValue, kWholeStrength);
     }
   } else if (seen.empty() && digests.size() == 1) {
-    filter.insert(digests.front());  // a batch of one would cost its windows
+    filter.insert(digests.front());  // avoids the windows of a batch
   } else if (seen.empty()) {
     filter.insert(digests);
   } else {
@@ -106,7 +106,7 @@ void insert_digests(F& filter, std::span<const Digest> digests, std::span<bool> 
   }
 }
 
-/// Whether each end lies behind the one before by `least` to `most`.
+/// Whether each end exceeds the previous one by `least` to `most`.
 inline bool are_steps(std::span<const std::uint32_t> ends, std::uint32_t least, std::uint32_t most) noexcept {
   std::uint32_t before = 0;
   for (const std::uint32_t end : ends) {
@@ -137,7 +137,6 @@ Result<void> insert_paths(F& filter, const Change& change, std::span<bool> seen)
   return {};
 }
 
-/// Names as they stand in a payload.
 struct Names {
   std::span<const std::uint32_t> ends;
   std::span<const char> bytes;
@@ -148,7 +147,7 @@ struct Names {
   }
 };
 
-// Of what is kept in part only, the digest cannot be told.
+// The digest of a name that was cut cannot be checked.
 inline bool are_digests_of(const Hasher& hash, const Names& names, std::span<const Digest> digests) noexcept {
   std::array<std::string_view, kUrlWindow> keys;
   std::array<Digest, kUrlWindow> hashed;
@@ -256,7 +255,7 @@ Result<void> insert_until(F& filter, const Change& change, std::span<bool> seen)
   return {};
 }
 
-/// Where results go that nobody asked for.
+/// The caller's results, or scratch space if the caller wants none.
 class EraseResults {
  public:
   explicit EraseResults(std::span<EraseResult> asked) noexcept : asked_(asked) {}
@@ -267,7 +266,6 @@ class EraseResults {
   std::array<EraseResult, ChangeEncoder::kMaxKeys> own_;
 };
 
-// By its id, where it has one.
 template <class F>
 EraseResult erase_one(F& filter, Digest digest, std::span<const std::uint64_t> ids) {
   if constexpr (NumberedFilter<F>) {

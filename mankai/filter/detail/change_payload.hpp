@@ -7,10 +7,9 @@
 
 namespace mankai::detail {
 
-/// Each array begins at a multiple of this many bytes.
 inline constexpr std::size_t kPayloadAlignment = sizeof(std::uint64_t);
 
-/// Bytes of a name that are written: one more than a filter stores, so that a longer name is recognized.
+/// Bytes of a name in a payload: one more than a filter stores, so that a longer name is recognized.
 inline constexpr std::size_t kMostNameBytes = 1025;
 
 /// False for NaN.

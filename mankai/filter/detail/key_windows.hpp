@@ -1,7 +1,7 @@
 #pragma once
 
-/// Keys on their way to digests: made canonical where the filter says so, taken apart where they are paths, and hashed,
-/// in windows, so that what is held is bounded.
+/// Converts keys to digests in windows, which bound the memory: canonicalizes them if the filter does, splits paths,
+/// and hashes.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,17 +18,16 @@ namespace mankai::detail {
 
 using Keys = std::span<const std::string_view>;
 
-/// Keys go through the URL rules in windows of so many.
 inline constexpr std::size_t kUrlWindow = 512;
 
-/// The rules by which a filter's URLs are made canonical. Opening refuses versions that are unknown; a filter of paths
-/// that was created without the catalog has none, and has always been of the first.
+/// The rules that canonicalize a filter's URLs. Opening fails for unknown versions. A filter of paths that was not
+/// created by the catalog stores version 0, and uses the first version.
 template <class F>
 url::UrlRules rules_of(const F& filter) noexcept {
   return url::url_rules(filter.canonical_version()).value_or(url::UrlRules::safe_browsing);
 }
 
-/// URLs in canonical form; what is no URL is taken as it is.
+/// Canonical forms of URLs; other keys are unchanged.
 class CanonicalKeys {
  public:
   explicit CanonicalKeys(std::size_t most) : urls_(std::min(kUrlWindow, most)), keys_(urls_.size()) {}
@@ -46,13 +45,12 @@ class CanonicalKeys {
   std::vector<std::string_view> keys_;
 };
 
-/// URLs taken apart: their segments, one URL after the other. What is no URL is a path of one segment, its bytes; a URL
-/// has at least two.
+/// The segments of URLs, one URL after the other. A URL has at least two; any other key is one segment.
 class Paths {
  public:
   explicit Paths(std::size_t most) : urls_(std::min(kUrlWindow, most)) {}
 
-  /// At most kUrlWindow keys. What is read stands, and refers to the keys, until the next call.
+  /// At most kUrlWindow keys. The results refer to this object and the keys until the next call.
   void read(Keys keys, url::UrlRules rules) {
     segments_.clear();
     ends_.clear();
@@ -61,7 +59,6 @@ class Paths {
     }
   }
   [[nodiscard]] Keys segments() const noexcept { return segments_; }
-  /// Where each key's segments end.
   [[nodiscard]] std::span<const std::uint32_t> ends() const noexcept { return ends_; }
 
  private:
@@ -81,7 +78,7 @@ class Paths {
   std::vector<std::uint32_t> ends_;
 };
 
-/// Calls `use(start, keys)` for window after window.
+/// Calls `use(start, keys)` per window.
 template <class Use>
 void for_each_url_window(Keys keys, const Use& use) {
   for (std::size_t start = 0; start < keys.size(); start += kUrlWindow) {
@@ -89,7 +86,7 @@ void for_each_url_window(Keys keys, const Use& use) {
   }
 }
 
-/// Calls `use(start, keys)` with the keys as they are hashed: all of them, or window after window in canonical form.
+/// Calls `use(start, keys)` with the keys to hash: all of them at once, or per window if they are canonicalized.
 template <class F, class Use>
 void for_each_key_window(const F& filter, Keys keys, const Use& use) {
   if (filter.canonical_version() == 0) {
@@ -101,7 +98,7 @@ void for_each_key_window(const F& filter, Keys keys, const Use& use) {
   for_each_url_window(keys, [&](std::size_t start, Keys window) { use(start, canonical.of(window, rules)); });
 }
 
-/// The same, hashed: calls `use(start, digests)`.
+/// As for_each_key_window, hashed: calls `use(start, digests)`.
 template <class F, class Use>
 void for_each_digest_window(const F& filter, Keys keys, const Use& use) {
   for_each_key_window(filter, keys, [&](std::size_t start, Keys window) {
@@ -110,7 +107,7 @@ void for_each_digest_window(const F& filter, Keys keys, const Use& use) {
   });
 }
 
-/// One by one: calls `use(index, digest)`.
+/// As for_each_key_window, one by one: calls `use(index, digest)`.
 template <class F, class Use>
 void for_each_digest(const F& filter, Keys keys, const Use& use) {
   for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {

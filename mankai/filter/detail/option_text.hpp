@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the options of specs are read and written with.
+/// Parses and formats the values of options in specs.
 
 #include <array>
 #include <charconv>
@@ -12,7 +12,6 @@
 
 namespace mankai::detail {
 
-/// Reads a number that is the whole text.
 template <class T>
 bool reads_whole(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -25,7 +24,6 @@ bool reads_whole(std::string_view text, T& value) {
               std::string(what) + " '" + std::string(text) + "' is wrong: give " + std::string(way_out));
 }
 
-/// Stores a parsed value, or passes the error on.
 template <class T, class U>
 [[nodiscard]] Result<void> assign(T& target, const Result<U>& value) {
   if (!value) {
@@ -35,10 +33,9 @@ template <class T, class U>
   return {};
 }
 
-/// Returns the fewest digits that are read back as the same number.
+/// The fewest digits that parse to the same number.
 [[nodiscard]] std::string shortest(double value);
 
-/// Reads yes or no.
 [[nodiscard]] inline Result<void> read_flag(std::string_view what, std::string_view text, bool& target) {
   if (text != "yes" && text != "no") {
     return bad(what, text, "yes or no");

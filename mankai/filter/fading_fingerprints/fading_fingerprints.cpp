@@ -16,10 +16,9 @@ namespace {
 using Options = FadingFingerprints::Options;
 using Params = FadingFingerprints::Params;
 
-/// Eight bits a byte, as a shift.
 constexpr unsigned kByteShift = 3;
 
-// What Kifi ran, and advised for more slots an event.
+/// Kifi's production values, and their advice for more slots per event.
 constexpr std::uint32_t kDefaultK = 2;
 constexpr std::uint32_t kFewSlotsBits = 8;
 constexpr std::uint32_t kManySlots = 4;
@@ -47,7 +46,7 @@ Result<FadingShape> shape_for(const Options& options) {
   return valid ? Result<FadingShape>(shape) : std::unexpected(valid.error());
 }
 
-// An array that is taken as described stands for what it does: it forgets after its half-life.
+// With explicit slots the capacity is the half-life.
 std::uint64_t capacity_of(const Options& options, const FadingShape& shape) noexcept {
   constexpr double kMost = 1e18;
   if (options.keys != 0) {
@@ -56,7 +55,7 @@ std::uint64_t capacity_of(const Options& options, const FadingShape& shape) noex
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::fmin(fading_half_life(shape), kMost)));
 }
 
-// With many matches of many bits the plateau is smaller than any number.
+// With many matches of many bits the plateau underflows.
 double rate_of(const Options& options, const FadingShape& shape) noexcept {
   return options.slots == 0 ? options.fpr : std::fmax(fading_fpr(shape), std::numeric_limits<double>::min());
 }

@@ -39,8 +39,8 @@ constexpr FadingShape kShapes[] = {
 TEST(FadingFingerprints, an_empty_filter_knows_nothing) {
   for (const FadingShape& shape : kShapes) {
     const auto filter = filter_of(shape);
-    const auto strangers = Random(1).digests(20'000);
-    EXPECT_EQ(batch_answers(filter, strangers), std::vector<bool>(strangers.size(), false));
+    const auto absent_keys = Random(1).digests(20'000);
+    EXPECT_EQ(batch_answers(filter, absent_keys), std::vector<bool>(absent_keys.size(), false));
     EXPECT_EQ(filter.fill_ratio(), 0);
     EXPECT_EQ(filter.fpr_estimate(), 0);
     EXPECT_EQ(filter.keys_estimate(), 0);

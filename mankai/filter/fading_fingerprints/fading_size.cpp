@@ -15,11 +15,11 @@ namespace mankai {
 namespace {
 
 constexpr std::array<std::uint32_t, 4> kBits = {4, 8, 16, 32};
-/// More slots an event never pay: survival at a given size falls from n = 4 on.
+/// More slots per event never pay: survival at a given size falls from n = 4 on.
 constexpr std::uint32_t kMaxChosenK = 32;
 constexpr unsigned kByteBits = 8;
 
-/// The probability of at least `least` successes in `trials`, also where least is below 1.
+/// The probability of at least `least` successes in `trials`; `least` may be below 1.
 double at_least(double least, double trials, double chance) noexcept {
   if (least <= 0) {
     return 1;
@@ -30,7 +30,7 @@ double at_least(double least, double trials, double chance) noexcept {
   if (chance >= 1) {
     return 1;
   }
-  // The smaller side is summed, so that neither a tiny nor an almost certain answer is lost in the other's rounding.
+  // Sums the smaller side, so that rounding loses neither tiny nor almost certain probabilities.
   const double odds = chance / (1 - chance);
   double term = std::exp(trials * std::log1p(-chance));
   double below = 0;
@@ -46,13 +46,13 @@ double pairs(double k) noexcept { return k * (k - 1) / 2; }
 
 double by_chance(std::uint32_t bits) noexcept { return 1 / (std::ldexp(1.0, static_cast<int>(bits)) - 1); }
 
-/// As at_least, where two of the trials have one outcome, of chance `tied`.
+/// As at_least, if two of the trials have one common outcome, of probability `tied`.
 double at_least_tied(double least, double trials, double chance, double tied) noexcept {
   return tied * at_least(least - 2, trials - 2, chance) + (1 - tied) * at_least(least, trials - 2, chance);
 }
 
-/// Matches among k slots that match with `match` each, but of which some pairs are one slot, and others were written by
-/// one event, which matches by `chance`.
+/// Probability of enough matches among k slots that match with probability `match`, where some pairs of slots coincide,
+/// and others were written by one event, which matches with probability `chance`.
 double known(const FadingShape& shape, double match, double same_event, double chance) noexcept {
   const double k = shape.k;
   const double r = shape.min_matches;
@@ -67,7 +67,7 @@ double known(const FadingShape& shape, double match, double same_event, double c
          event * at_least_tied(r, k, match, chance);
 }
 
-// p(t). With one slot log1p is minus infinity, and only what nothing came after is kept.
+// p(t). With one slot log1p is minus infinity, and only the newest event survives.
 double untouched(const FadingShape& shape, double age) noexcept {
   return age <= 0 ? 1 : std::exp(shape.k * age * std::log1p(-1 / static_cast<double>(shape.slots)));
 }
@@ -98,7 +98,7 @@ Result<void> check_request(const FadingRequest& request) {
                              .min_matches = request.min_matches});
 }
 
-/// The fewest slots, if any number does.
+/// The fewest slots that satisfy the request, if any do.
 std::optional<std::uint64_t> fewest_slots(FadingShape shape, const FadingRequest& request) noexcept {
   const auto events = static_cast<double>(request.events);
   const auto does = [&](std::uint64_t slots) {

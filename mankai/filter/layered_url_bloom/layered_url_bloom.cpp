@@ -16,9 +16,9 @@
 namespace mankai {
 namespace {
 
-/// URLs asked array by array in one go: as many as a batch of lines has, and 27 KiB of stack.
+/// URLs queried array by array: as many as a batch of lines has, and 27 KiB of stack.
 constexpr std::size_t kWindow = 1024;
-/// URLs whose XORed cells are prefetched before the first of them is looked at.
+/// URLs whose XORed cells are prefetched before the first is queried.
 constexpr std::size_t kGroup = 16;
 constexpr std::uint64_t kByteCells = 8;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * kByteCells;
@@ -68,7 +68,7 @@ Digest whole_digest(std::span<const Digest> segments) noexcept {
   return whole;
 }
 
-/// The cells of a URL in the last array, where it is faithful.
+/// The cells of a URL in the last array of a faithful filter.
 class XoredCells {
  public:
   XoredCells() noexcept = default;
@@ -89,7 +89,6 @@ class XoredCells {
   std::uint32_t count_ = 0;
 };
 
-/// The URLs of a batch.
 struct Paths {
   std::span<const Digest> segments;
   std::span<const std::uint32_t> ends;
@@ -101,8 +100,8 @@ struct Paths {
   }
 };
 
-/// A window of a batch, queried array by array. `outcomes[i]` becomes false if an array lacks URL i, and is unchanged
-/// otherwise.
+/// A window of a batch, queried array by array. Sets `outcomes[i]` to false if an array lacks URL i; else leaves it
+/// unchanged.
 class Window {
  public:
   Window(const Paths& batch, std::size_t start, std::size_t count, bool* outcomes) noexcept
@@ -120,7 +119,7 @@ class Window {
     }
     return needed;
   }
-  /// A URL that needs more levels than there are is absent.
+  /// A URL that needs more levels than exist is absent.
   void drop_deeper_than(std::size_t levels, std::size_t max_levels) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
       outcomes_[i] = outcomes_[i] && levels_for(paths_[i], max_levels) <= levels;
@@ -141,7 +140,6 @@ class Window {
     note();
   }
 
-  /// Queries the segments of one level, and keeps the URLs that may be present.
   void ask_level(const UrlLevel& array, UrlLayering layering, std::size_t level) noexcept {
     hash_level(layering, level);
     array.may_contain(digests(), answers());
@@ -153,7 +151,7 @@ class Window {
     array.observe(digests(), answers());
     note();
   }
-  /// The segments from the level on, which share an array: URL by URL, in order.
+  /// Inserts the segments from level `first` on, which share an array: URL by URL, in order.
   void observe_rest(UrlLevel& array, UrlLayering layering, std::size_t first) noexcept {
     for (std::size_t i = 0; i < open_; ++i) {
       const auto path = paths_[places_[i]];
@@ -170,7 +168,7 @@ class Window {
     return open_ != 0;
   }
 
-  /// Calls `use(cells)`, whose answer is recorded, for the kept URLs, with their cells prefetched.
+  /// Calls `use(cells)` for the kept URLs, with prefetch, and records the answers.
   template <class Use>
   void for_each_xored(const UrlLevel& array, const LayeredUrlBloom::Params& params, const Use& use) noexcept {
     std::array<XoredCells, kGroup> group;
@@ -187,11 +185,9 @@ class Window {
     note();
   }
 
-  /// Keeps every URL.
   void take_all() noexcept {
     take([](std::size_t) { return true; });
   }
-  /// Keeps every URL that may be present.
   void take_open() noexcept {
     take([this](std::size_t place) { return outcomes_[place]; });
   }
@@ -234,7 +230,7 @@ class Window {
   }
 
   std::array<std::span<const Digest>, kWindow> paths_;
-  std::array<std::uint16_t, kWindow> places_;  // of the URLs that are kept
+  std::array<std::uint16_t, kWindow> places_;  // of the kept URLs
   std::array<Digest, kWindow> digests_;
   std::array<bool, kWindow> answers_;
   std::size_t count_;
@@ -329,7 +325,7 @@ Result<void> LayeredUrlBloom::check_header(const ImageHeader& header) {
   return check_outer(header);
 }
 
-// All arrays have the outer header's shape, or a URL would have cells in one that another has not.
+// Every array must have the outer header's shape, since a URL has the same cells in all.
 Result<void> LayeredUrlBloom::check_slice(const ImageHeader& outer, const UrlLevel& slice, std::size_t index) {
   const auto expected = params_in<Params>(outer);
   const Bloom::Params shape = slice.params();
@@ -345,7 +341,7 @@ void LayeredUrlBloom::make_levels(std::size_t count) {
   while (levels() < count) {
     auto level = make_array(header(), slice_count(), memory());
     if (!level) {
-      throw std::bad_alloc();  // of the same size as the arrays that there are, so it can be nothing else
+      throw std::bad_alloc();  // the existing arrays have the same size, so the size is valid
     }
     slices().append(std::move(*level));
   }
@@ -381,8 +377,8 @@ bool LayeredUrlBloom::is_known_at_its_levels(std::span<const Digest> segments) c
   return true;
 }
 
-// The last array answers no for most absent keys of any class, so it comes first; faithful, the source's order is kept,
-// and spares the XOR.
+// If repaired, the last array comes first: it rejects most absent keys of any class. If faithful, the source's order
+// avoids the XOR.
 bool LayeredUrlBloom::may_contain(std::span<const Digest> segments) const noexcept {
   return layering() == UrlLayering::repaired ? is_in_last_array(segments) && is_known_at_its_levels(segments)
                                              : is_known_at_its_levels(segments) && is_in_last_array(segments);
@@ -422,8 +418,8 @@ void LayeredUrlBloom::may_contain(std::span<const Digest> segments, std::span<co
   }
 }
 
-// Each array takes the URLs in their order, and no array's bits depend on another's: so the answers are those of the
-// single calls.
+// Each array processes the URLs in order, and no array's bits depend on another's, so the answers equal those of single
+// calls.
 void LayeredUrlBloom::observe_window(std::span<const Digest> segments, std::span<const std::uint32_t> ends,
                                      std::size_t start, std::span<bool> seen) {
   std::ranges::fill(seen, true);
@@ -462,7 +458,7 @@ void LayeredUrlBloom::insert(std::span<const Digest> segments, std::span<const s
 
 Result<void> LayeredUrlBloom::merge(const LayeredUrlBloom& other) {
   MANKAI_TRY(check_same_hash(other));
-  // What may fail comes first, and a level without segments changes no answer.
+  // Allocates first; a level without segments changes no answer.
   while (levels() < other.levels()) {
     MANKAI_ASSIGN(auto level, make_array(header(), slice_count(), memory()));
     slices().append(std::move(level));

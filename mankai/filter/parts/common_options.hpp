@@ -1,6 +1,6 @@
 #pragma once
 
-/// Options that several kinds have, with the same name, text and meaning in each.
+/// Options with the same name, text and meaning in several kinds.
 
 #include <array>
 #include <chrono>
@@ -14,14 +14,14 @@
 
 namespace mankai {
 
-/// Number of probes per key, in a member `k`; 0 is the default.
+/// Probes per key, in a member `k` [default: 0].
 template <class Options>
 constexpr OptionOf<Options> probes_option() {
   return number_option<Options, &Options::k, 1, kernel::kMaxProbes>("k", "K",
                                                                     "Probes per key [default: the best number].");
 }
 
-/// How counts decay, as a kind's options say it.
+/// The decay options of a kind.
 struct DecayOptions {
   std::optional<double> lambda = std::nullopt;
   Duration epoch{};
@@ -30,11 +30,10 @@ struct DecayOptions {
 
 inline constexpr Duration kDefaultHalfLife = std::chrono::hours(1);
 
-/// Returns the decay of some options. Counts that are whole numbers lose up to one per epoch by rounding, so their
-/// default epoch is the half-life. Errors: as Decay's; invalid_argument for a lambda without an epoch or with a
-/// half-life.
+/// Integer counts lose up to one per epoch by rounding, so their default epoch is the half-life. Errors: as Decay's;
+/// invalid_argument for a lambda without an epoch or with a half-life.
 [[nodiscard]] Result<Decay> decay_from(const DecayOptions& options, bool counts_in_wholes);
-/// Returns the options that give a decay again.
+/// Inverse of decay_from.
 [[nodiscard]] inline DecayOptions options_from(const Decay& decay) {
   return {.lambda = decay.lambda(), .epoch = decay.epoch, .half_life = {}};
 }
@@ -67,7 +66,7 @@ constexpr OptionOf<Options> counters_option() {
   return count_option<Options, &Options::counters>("counters",
                                                    "Number of counters [default: what --keys at --fpr needs].");
 }
-/// Bits of a cell, in a member `width`; 0 is the default.
+/// Bits of a cell, in a member `width` [default: 0].
 template <class Options>
 constexpr OptionOf<Options> width_option() {
   OptionOf<Options> option = number_option<Options, &Options::width, 4, 32>(
@@ -85,7 +84,7 @@ constexpr OptionOf<Options> width_option() {
   return option;
 }
 
-/// The members of `Growth` as a kind's options.
+/// The members of `Growth` as options of a kind.
 template <class Options>
 constexpr OptionOf<Options> growth_option() {
   return number_option<Options, &Options::factor, 1, Growth::kMaxFactor>(

@@ -10,7 +10,7 @@ constexpr float kForgotten = 1.0F / 64;
 /// More than can be inserted.
 constexpr float kMostLost = 0x1p64F;
 
-// Up, so that a loss is never understated. The next float is the next integer of its bits.
+// A loss is never understated. The next float has the next integer as its bits.
 float round_up(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   return nearest < value ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) + 1) : nearest;

@@ -9,7 +9,7 @@
 
 namespace mankai {
 
-/// The words of the state of an image of decayed counts.
+/// State words of images of decayed counts.
 struct DecayState {
   static constexpr std::size_t kTick = 0;
   static constexpr std::size_t kSaturations = 1;
@@ -17,13 +17,13 @@ struct DecayState {
   static constexpr std::size_t kWords = 3;
 };
 
-/// Checks the decay that a filter is to be created with. Errors: invalid_argument where there is none.
+/// Checks the decay of a new filter. Errors: invalid_argument if it is unset.
 [[nodiscard]] Result<void> check_decay(const Decay& decay);
 
-/// Checks the decay in an image's params, which begin with λ at offset 64 and the epoch at offset 72. Errors: corrupt.
+/// Checks the decay in an image's params: λ at offset 64, the epoch at offset 72. Errors: corrupt.
 [[nodiscard]] Result<void> check_stored_decay(std::uint64_t lambda_q32, std::uint64_t epoch_us);
 
-/// Checks the words of an image's state; `largest` is what a cell holds at most. Errors: corrupt.
+/// `largest` is the largest value of a cell. Errors: corrupt.
 [[nodiscard]] Result<void> check_decay_state(const Image& image, std::uint32_t largest);
 
 }  // namespace mankai

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The option that says how decayed counts are rounded.
+/// The rounding option of decayed counts.
 
 #include "mankai/filter/kind_options.hpp"
 #include "mankai/filter/parts/decayed_cells.hpp"
@@ -10,7 +10,7 @@ namespace mankai {
 inline constexpr std::array kDecayPolicies = {DecayPolicy::fixed_point, DecayPolicy::floor, DecayPolicy::ceil,
                                               DecayPolicy::stochastic};
 inline constexpr std::array<std::string_view, 4> kDecayPolicyNames = {"fixed-point", "floor", "ceil", "stochastic"};
-/// Of kinds whose counters are whole numbers.
+/// Policies of kinds with integer counters.
 inline constexpr std::array kWholePolicies = {DecayPolicy::floor, DecayPolicy::ceil};
 inline constexpr std::array<std::string_view, 2> kWholePolicyNames = {"floor", "ceil"};
 

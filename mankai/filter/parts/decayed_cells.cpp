@@ -22,7 +22,7 @@ using kernel::store_cell;
 using Added = DecayedCells::Added;
 
 constexpr unsigned kWordBits = 64;
-// A count of 1/64 may stay forever (fraction_bits_for).
+// A count of 1/64 may never decay (fraction_bits_for).
 constexpr std::uint64_t kLargestStuck = 64;
 
 // Calls `use(cells)` with the words as cells of the width.
@@ -35,8 +35,8 @@ decltype(auto) with_cells(Word* words, unsigned width_bits, const Use& use) {
   }
 }
 
-// Where a key's cells are. By value in every loop: stores to cells may be stores to anything, so what is reached by a
-// reference would be loaded again after each.
+// The layout of the cells. Passed by value to every loop: stores to cells may alias anything, so members reached by a
+// reference would be reloaded after each store.
 struct Layout {
   std::uint64_t cells_per_probe;
   std::uint32_t k;
@@ -46,7 +46,6 @@ Layout layout_of(const DecayedShape& shape) noexcept {
   return {.cells_per_probe = shape.cells_per_probe, .k = shape.k};
 }
 
-// A key's cells, one after the other.
 class Positions {
  public:
   Positions(Layout layout, Digest digest) noexcept : sequence_(digest), cells_per_probe_(layout.cells_per_probe) {}
@@ -63,7 +62,7 @@ class Positions {
   std::uint64_t partition_ = 0;
 };
 
-// A window of keys, their positions computed and their lines on the way: all first cells, then all second ones.
+// A window of keys with positions computed and lines prefetched: all first cells, then all second ones.
 struct Window {
   static constexpr std::size_t kKeys = 64;
 
@@ -100,8 +99,8 @@ class InWindow {
   const std::uint64_t* cell_;
 };
 
-// Calls `use(number of the key, positions)` for each key in order and returns the sum of what it returns. In cache it
-// computes positions on the way; beyond it a window ahead, so that the lines arrive meanwhile.
+// Calls `use(index of the key, positions)` for each key in order and returns the sum of the results. Computes positions
+// on the fly in cache, and a window ahead with prefetch beyond it.
 template <class Cell, class Use>
 std::uint64_t sum_over_keys(const Cell* array, Layout layout, std::span<const Digest> digests, Use use) {
   std::uint64_t sum = 0;
@@ -134,10 +133,10 @@ std::uint32_t smallest_cell(const Cell* cells, std::uint32_t k, At positions) no
   return least;
 }
 
-// Whether whoever inserts wants to know what was there before.
+// Whether to find the key's smallest cell before the insertion.
 enum class Look : bool { no, yes };
 
-// Adds to each of a key's cells. `Cell` holds the units.
+// Pre: `Cell` can hold the units.
 template <Look kLook, class Cell, class At>
 Added add_to_all(Cell* cells, std::uint32_t k, At positions, Cell units) noexcept {
   std::uint32_t least = ~std::uint32_t{0};
@@ -158,7 +157,7 @@ Added add_to_all(Cell* cells, std::uint32_t k, At positions, Cell units) noexcep
   return {.cut = cut, .least = least};
 }
 
-// Raises no cell beyond what the smallest one says.
+// Raises each cell at most to the smallest one plus the units.
 template <class Cell, class At>
 Added add_to_least(Cell* cells, std::uint32_t k, At positions, std::uint64_t units) noexcept {
   constexpr std::uint64_t kLargest = static_cast<Cell>(~Cell{0});
@@ -181,12 +180,12 @@ Added add(Cell* cells, std::uint32_t k, IncrementRule rule, const At& positions,
   if (units <= kLargest) [[likely]] {
     return add_to_all<kLook>(cells, k, positions, static_cast<Cell>(units));
   }
-  // More than a cell holds: every cell is cut.
+  // More than a cell can hold: every cell is cut.
   const Added added = add_to_all<kLook>(cells, k, positions, static_cast<Cell>(kLargest));
   return {.cut = k, .least = added.least};
 }
 
-// λ^epochs · 2^64, for λ below 1 and epochs above 0, rounded down, or to one that is no less.
+// λ^epochs · 2^64, rounded down or up, for λ < 1 and epochs > 0.
 std::uint64_t power_q64(std::uint64_t lambda_q32, std::uint64_t epochs, bool is_up) noexcept {
   const auto multiply = [is_up](std::uint64_t a, std::uint64_t b) {
     return multiply_high(a, b) + static_cast<std::uint64_t>(is_up && a * b != 0);
@@ -318,7 +317,7 @@ std::uint64_t DecayedCells::stuck() const noexcept {
   if (shape_.lambda_q32 >= kLambdaOne) {
     return largest();
   }
-  // Whatever loses less than one unit an epoch.
+  // Values that lose less than one unit per epoch.
   const bool is_up = rounding_of(shape_.policy) == kernel::Rounding::ceil;
   return is_up ? (kLambdaOne - 1) / (kLambdaOne - shape_.lambda_q32) : 0;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A view of an array of decaying counters, which time-decaying-counts and decayed-top share: k partitions of cells,
-/// one cell of each per key, so that a key's cells are distinct:
+/// A view of an array of decaying counters, shared by time-decaying-counts and decayed-top. A key has one cell in each
+/// of k partitions, so its cells are distinct:
 ///
 ///     cells: | partition 0: cells_per_probe | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
@@ -22,7 +22,7 @@ namespace mankai {
 
 /// How a decayed count is rounded. The values are part of the image format.
 enum class DecayPolicy : std::uint8_t {
-  fixed_point = 0,  ///< up, in cells with fraction bits: never too low, and what never decays is near 0
+  fixed_point = 0,  ///< up, in cells with fraction bits: never too low, and at most 1/64 never decays
   floor = 1,        ///< down, as in the paper's integers: too low by up to 1 / (1 - λ)
   ceil = 2,         ///< up, in whole numbers: never too low, but counts below 1 / (1 - λ) never decay
   stochastic = 3,   ///< up with a probability equal to the fraction: unbiased
@@ -34,15 +34,15 @@ enum class IncrementRule : std::uint8_t {
   minimum = 1,  ///< up to the smallest plus the amount inserted: counts fewer collisions
 };
 
-/// Return the names used in specs.
+/// The names used in specs.
 [[nodiscard]] std::string_view name(DecayPolicy policy) noexcept;
 [[nodiscard]] std::string_view name(IncrementRule rule) noexcept;
 
-/// The shape and the rules of the cells.
+/// Shape and rules of the cells.
 struct DecayedShape {
   std::uint64_t cells_per_probe = 0;  ///< >= 1
   std::uint64_t lambda_q32 = 0;       ///< at most 2^32
-  std::uint64_t seed = 0;             ///< of stochastic rounding
+  std::uint64_t seed = 0;             ///< for stochastic rounding
   std::uint32_t k = 0;                ///< 1 to 64
   std::uint32_t width_bits = 0;       ///< 8, 16, 32
   std::uint32_t fraction_bits = 0;    ///< fewer than width_bits
@@ -50,77 +50,69 @@ struct DecayedShape {
   IncrementRule rule = IncrementRule::all;
 };
 
-/// Returns the fewest fraction bits F with which the largest count that never decays when rounded up, 2^-F / (1 - λ),
-/// is at most 1/64; 0 if λ is 1.
+/// Fewest fraction bits F for which the largest count that never decays when rounded up, 2^-F / (1 - λ), is at most
+/// 1/64; 0 if λ is 1.
 [[nodiscard]] std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept;
 
-/// Returns λ^epochs in units of 2^-fraction_bits, rounded up.
-/// Pre: 1 <= fraction_bits <= 62. Cost: a multiplication or two for each bit of `epochs`.
+/// λ^epochs in units of 2^-fraction_bits, rounded up. Pre: 1 <= fraction_bits <= 62. Cost: at most two multiplications
+/// per bit of `epochs`.
 [[nodiscard]] std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs,
                                        std::uint32_t fraction_bits) noexcept;
 
 /// See the top of this file. Amounts are in units of 2^-fraction_bits. A cell that cannot hold a sum keeps its largest
-/// value, and the cut is reported.
-/// Cost:    a cache line for each of the k cells; batches fetch them ahead.
+/// value, and is reported as cut. Cost: a cache line per cell, k per key; batches prefetch.
 /// Threads: any number of readers beside one writer, which see each cell before or after a change. `decay` and `merge`
 ///          need the cells alone.
 class DecayedCells {
  public:
-  /// What an insertion found and did.
   struct Added {
-    std::uint64_t cut = 0;    ///< how many cells could not hold their sum
+    std::uint64_t cut = 0;    ///< number of cells that could not hold their sum
     std::uint32_t least = 0;  ///< the smallest cell of the key before
   };
 
-  /// Shape: words[count] hold k * cells_per_probe cells; those behind are zero. They must outlive the view.
+  /// Shape: words[count] hold k * cells_per_probe cells, then zeros. Pre: the words outlive the view.
   DecayedCells(std::span<std::uint64_t> words, const DecayedShape& shape) noexcept;
 
-  /// Adds to the key's cells, by the rule.
   Added insert(Digest digest, std::uint64_t units) noexcept;
-  /// Batches, in order: the same as single calls. Return how many cells could not hold their sum.
+  /// Batches, equal to single calls in this order. Return the number of cells that could not hold their sum.
   std::uint64_t insert(std::span<const Digest> digests, std::uint64_t units) noexcept;
   std::uint64_t observe(std::span<const Digest> digests, std::span<bool> seen, std::uint64_t units) noexcept;
-  /// Returns the smallest of the key's cells.
   [[nodiscard]] std::uint32_t smallest(Digest digest) const noexcept;
   void smallest(std::span<const Digest> digests, std::span<std::uint32_t> found) const noexcept;
 
-  /// Whether a key with this smallest cell is still present. A value that never decays does not count as present if it
-  /// is at most 1/64 of an insertion; otherwise no key would ever expire when rounding up.
+  /// Whether a key with this smallest cell is present. A value that never decays does not count as present if it is at
+  /// most 1/64 of an insertion; otherwise no key would ever expire when rounding up.
   [[nodiscard]] bool is_left(std::uint64_t units) const noexcept { return units > faint_; }
 
-  /// Decays all cells by a number of epochs from a tick on.
+  /// Decays all cells by `epochs` epochs that start at `tick`.
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
-  /// Returns a lower bound of a cell's value after so many epochs.
+  /// A lower bound of a cell's value after `epochs`.
   [[nodiscard]] std::uint32_t decayed(std::uint32_t units, std::uint64_t epochs) const noexcept;
-  /// Multiplies all cells by a factor, at most 2^32 for 1, rounding as at the start of an epoch.
+  /// Multiplies all cells by factor_q32 / 2^32 <= 1, rounding as at the start of an epoch.
   void scale(std::uint64_t factor_q32) noexcept;
-  /// Returns the cut cells as they are after that.
+  /// The cut cells after `scale`.
   [[nodiscard]] CutCells scaled(CutCells cells, std::uint64_t factor_q32) const noexcept;
-  /// Returns the cut cells with `cut` more, each of which lost at most `units`.
-  /// Cost: a step for each, so that a batch equals single calls.
+  /// Adds `cut` more, each of which lost at most `units`. Cost: a step for each, so that a batch equals single calls.
   [[nodiscard]] CutCells with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept;
-  /// Returns them as they are after so many epochs.
+  /// The cut cells after `epochs`.
   [[nodiscard]] CutCells decayed(CutCells cells, std::uint64_t epochs) const noexcept;
-  /// The largest amount that never decays: 0 if rounding is not up or λ is 0, every amount if λ is 1.
+  /// The largest amount that never decays: 0 if rounding is not up or λ is 0; every amount if λ is 1.
   [[nodiscard]] std::uint64_t stuck() const noexcept;
-  /// Returns what is left of one insertion after `epochs`, λ^epochs, rounded by the policy; `draw` is a uniform random
-  /// number for the stochastic policy.
+  /// λ^epochs of one insertion, rounded by the policy; `draw` is a uniform random number for the stochastic policy.
   [[nodiscard]] std::uint64_t late_units(std::uint64_t epochs, std::uint64_t draw) const noexcept;
-  /// Adds the cells of another array of the same shape, at the same tick. Returns how many could not hold their sum.
+  /// Adds cells of the same shape at the same tick. Returns the number of cells that could not hold their sum.
   std::uint64_t merge(std::span<const std::uint64_t> other) noexcept;
 
   [[nodiscard]] const DecayedShape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::span<std::uint64_t> words() const noexcept { return words_; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return shape_.cells_per_probe * shape_.k; }
-  /// One insertion, in units.
   [[nodiscard]] std::uint64_t one() const noexcept { return std::uint64_t{1} << shape_.fraction_bits; }
   [[nodiscard]] std::uint32_t largest() const noexcept { return kernel::largest_cell(shape_.width_bits); }
   [[nodiscard]] double count_of(std::uint64_t units) const noexcept {
     return static_cast<double>(units) / static_cast<double>(one());
   }
-  /// Returns how many cells of each partition are left (is_left). Cost: a pass over the cells.
+  /// Counts the cells for which is_left. Cost: a pass over the cells.
   [[nodiscard]] PartitionFill partitions() const noexcept;
-  /// Whether all cells behind the last are 0.
   [[nodiscard]] bool is_tail_zero() const noexcept;
 
  private:

@@ -12,16 +12,15 @@
 
 namespace mankai {
 
-/// What the kinds time-decaying-… share: their time, their saturated cells, and what follows from the fill of their
-/// partitions.
+/// Base of the kinds time-decaying-…: time, saturated cells, and estimates from the fill of the partitions.
 ///
-/// `Derived` befriends this class and has `decay_cells(now, epochs)`, which multiplies every cell by λ so many times,
-/// and `partitions()`, the fill. The words of the image's state are those of DecayState.
+/// `Derived` befriends this class and has `decay_cells(now, epochs)`, which multiplies every cell by λ^epochs, and
+/// `partitions()`, the fill. The image's state words are those of DecayState.
 template <class Derived>
 class DecayingCounts : public SingleCallFilter<Derived> {
  public:
-  /// Advances to a later tick: every count decays by as many epochs. An earlier tick has no effect.
-  /// Cost: as the kind says. Threads: needs the filter alone.
+  /// Decays every count up to a later tick; an earlier tick has no effect. Cost: see the kind. Threads: needs the
+  /// filter alone.
   void advance(Tick tick) noexcept {
     const std::uint64_t now = image().state(DecayState::kTick);
     const std::uint64_t then = std::min(tick.value, kMaxTick);
@@ -40,7 +39,6 @@ class DecayingCounts : public SingleCallFilter<Derived> {
     return {.lambda_q32 = stored.lambda_q32, .epoch = Duration(static_cast<std::int64_t>(stored.epoch_us))};
   }
 
-  /// Inserts, and returns whether anything of the key was left before, as far as the filter can tell.
   bool observe(Digest digest) {
     const bool seen = self().may_contain(digest);
     self().insert(digest);
@@ -48,27 +46,21 @@ class DecayingCounts : public SingleCallFilter<Derived> {
   }
   using SingleCallFilter<Derived>::observe;
 
-  /// Removes every key; the tick stays.
   void clear() noexcept {
     const Tick now = tick();
     FilterBase::clear();
     image().set_state(DecayState::kTick, now.value);
   }
 
-  /// How many times a key was inserted.
+  /// Number of insertions, repeated keys included.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated, and
-  /// others as high, until what was lost has decayed (CutCells).
+  /// How often a cell could not hold what was added to it. Estimates that this may have made too low, and others as
+  /// high, are reported as saturated until the loss has decayed (CutCells).
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(DecayState::kSaturations); }
 
-  /// Cells that are left over all. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept { return self().partitions().ratio(); }
-  /// How many distinct keys are left, from the fill. Infinite when every cell is left. Cost: a pass over the cells.
   [[nodiscard]] double keys_estimate() const noexcept { return self().partitions().keys(); }
-  /// The probability that an absent key has a count, from the cells as they are: the product of the partitions' fills.
-  /// Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept { return self().partitions().product(); }
-  /// The rate that the formula gives for so many distinct keys.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept {
     return partitioned_fpr(keys, {.cells_per_probe = self().cells_per_probe(), .k = self().probes_per_key()});
   }
@@ -83,7 +75,6 @@ class DecayingCounts : public SingleCallFilter<Derived> {
   }
 
  private:
-  // Only the kind that it is the base of may make one.
   friend Derived;
   explicit DecayingCounts(Image source) noexcept : SingleCallFilter<Derived>(std::move(source)) {}
 

@@ -51,7 +51,7 @@ Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
 
 std::uint64_t merged_keys(std::uint64_t mine, std::uint64_t theirs, double estimated) noexcept {
   const std::uint64_t most = mine + theirs;
-  // False for an estimate of infinity or NaN, too: filters with every cell set.
+  // False for infinity and NaN, too, the estimates of full filters.
   const bool is_usable = estimated < static_cast<double>(most);
   return is_usable ? std::max({mine, theirs, static_cast<std::uint64_t>(std::llround(estimated))}) : most;
 }

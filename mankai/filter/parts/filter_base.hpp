@@ -11,54 +11,50 @@
 
 namespace mankai {
 
-/// Returns the count of keys of two merged filters: `estimated`, but no fewer than either had and no more than both.
+/// Key count of two merged filters: `estimated`, clamped to between the larger count and the sum.
 [[nodiscard]] std::uint64_t merged_keys(std::uint64_t mine, std::uint64_t theirs, double estimated) noexcept;
 
-/// What every filter over one flat image has: its bytes, hash, counts and checks. Kinds inherit and add their cells'
-/// meaning.
+/// Base of kinds with one flat image: bytes, hash, counts and checks.
 class FilterBase {
  public:
-  /// The hash that turns keys into this filter's digests.
   [[nodiscard]] Hasher hasher() const noexcept { return Hasher(image_.hash()); }
   [[nodiscard]] HashSpec hash() const noexcept { return image_.hash(); }
 
-  /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
-  /// The filter only keeps it, for whoever hashes (AnyFilter). Set it before the first key.
+  /// Version of the URL rules by which keys are canonicalized before hashing; 0: keys are hashed as they are. The
+  /// filter only stores it for its caller (AnyFilter). Set it before the first key.
   [[nodiscard]] std::uint8_t canonical_version() const noexcept { return image_.header().canonical_version; }
   void set_canonical_version(std::uint8_t version) noexcept { image_.header().canonical_version = version; }
 
-  /// The keys it was sized for, and the false positive rate with so many.
+  /// The number of keys it was sized for, and its false-positive rate at that number.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return image_.header().capacity_keys; }
   [[nodiscard]] double fpr_target() const noexcept { return image_.fpr_target(); }
-  /// How many inserts set a bit: distinct keys, less those that were false positives when they came.
+  /// How many inserts set a bit: distinct keys, less those that were false positives.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return image_.keys_inserted(); }
-  /// Past its capacity a filter keeps its promise; its false positive rate goes beyond the target.
+  /// A full filter still has no false negatives; its false-positive rate may exceed the target.
   [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
 
-  /// What the growing filter around a slice wants to know about it; 0 for a filter on its own.
+  /// A word of the growing filter that contains this one; 0 otherwise.
   [[nodiscard]] std::uint64_t slice_tag() const noexcept { return image_.header().slice_tag; }
 
   [[nodiscard]] std::size_t cells_bytes() const noexcept { return image_.words().size_bytes(); }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return image_.image_bytes(); }
 
-  /// The image, checksums up to date. Cost: one pass over the cells. Threads: not beside inserts.
+  /// The image with current checksums. Cost: one pass over the cells. Threads: not beside inserts.
   [[nodiscard]] std::span<const std::byte> seal() noexcept { return image_.seal(); }
-  /// The same as the one piece that it is, as growing kinds have several.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() { return {seal()}; }
-  /// The parts that an image is put together from (seal_image), for who copies a large one piece by piece: the header
-  /// with its checksum up to date, and the cells as they stand. Threads: not beside inserts.
+  /// The parts of an image (seal_image), for copying a large one piece by piece: the header with current checksum, and
+  /// the cells. Threads: not beside inserts.
   [[nodiscard]] ImageHeader sealed_header() const noexcept;
   [[nodiscard]] std::span<const std::byte> cells() const noexcept { return std::as_bytes(image_.words()); }
-  /// A copy of the image; `out` is image_bytes() long.
+  /// Copies the image. Shape: `out` has image_bytes() bytes.
   void to_bytes(std::span<std::byte> out) const noexcept { image_.to_bytes(out); }
   [[nodiscard]] std::vector<std::byte> to_bytes() const { return image_.to_bytes(); }
-  /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
+  /// Checks the cells of a filter opened with Trust::fast; call before the first insert. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const { return image_.verify(); }
 
-  /// Whether the other filter's header is this one's but for what is in it: made alike, or one from the other.
+  /// Whether the other header differs in contents only.
   [[nodiscard]] bool is_made_like(const ImageHeader& other) const noexcept;
 
-  /// Forgets every key.
   void clear() noexcept { image_.clear(); }
 
  protected:
@@ -67,10 +63,9 @@ class FilterBase {
   [[nodiscard]] Image& image() noexcept { return image_; }
   [[nodiscard]] const Image& image() const noexcept { return image_; }
 
-  /// Filters merge when a key has the same digest and the same cells in both. Errors: invalid_argument with what
-  /// differs.
+  /// Filters merge if every key has the same digest and the same cells in both. Errors: invalid_argument that names the
+  /// difference.
   [[nodiscard]] Result<void> check_mergeable(const FilterBase& other) const;
-  /// Takes over the other's count, as merged_keys says.
   void merge_keys(const FilterBase& other, double estimated) noexcept {
     image_.set_keys_inserted(merged_keys(keys_inserted(), other.keys_inserted(), estimated));
   }
@@ -79,13 +74,13 @@ class FilterBase {
   Image image_;
 };
 
-/// Checks that a key has the same digest in both filters, as merging needs. Errors: invalid_argument with what differs.
+/// Checks that a key has the same digest in both filters. Errors: invalid_argument that names the difference.
 [[nodiscard]] Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs);
 
-/// Whether two flat filters differ in nothing but their keys: kind, size, hash and shape. Threads: pure.
+/// Whether two flat filters differ only in contents: same kind, size, hash and shape. Threads: pure.
 [[nodiscard]] bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept;
 
-/// Checks what a kind's image must have besides a valid header: its own words, and zeros behind them. Errors: corrupt.
+/// Checks that an image with a valid header is of a kind, and that unused words are 0. Errors: corrupt.
 [[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words,
                                       std::size_t state_words = 0);
 

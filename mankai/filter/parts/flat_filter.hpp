@@ -11,8 +11,8 @@
 
 namespace mankai {
 
-/// What the kinds over one flat image share besides what they are: how they come from an image, and from each other.
-/// `Derived` has `from_image`, and a private constructor that it alone calls.
+/// Base of the kinds with one flat image: constructs filters from images. `Derived` has `from_image`, and a private
+/// constructor that only it calls.
 template <class Derived>
 class FlatFilter : public FilterBase {
  public:
@@ -22,15 +22,14 @@ class FlatFilter : public FilterBase {
     auto image = Image::from_bytes(bytes, trust, memory);
     return image ? Derived::from_image(std::move(*image)) : std::unexpected(image.error());
   }
-  /// Uses an image where it stands; the bytes must be aligned to 64 and outlive the filter, which changes them when it
-  /// is changed. Errors: corrupt, unsupported_version, invalid_argument.
+  /// Uses an image in place; writes change the bytes. Pre: aligned to 64; the bytes outlive the filter. Errors:
+  /// corrupt, unsupported_version, invalid_argument.
   [[nodiscard]] static Result<Derived> attach(std::span<std::byte> bytes, Trust trust = Trust::checked) {
     auto image = Image::adopt(Region::borrow(bytes), trust);
     return image ? Derived::from_image(std::move(*image)) : std::unexpected(image.error());
   }
 
-  /// Makes an empty filter that merges with this one: same hash, seed, size and shape, whatever formula sized it.
-  /// Errors: out_of_space.
+  /// Same hash, seed, size and shape, whatever formula sized it. Errors: out_of_space.
   [[nodiscard]] Result<Derived> create_like(const Memory& memory = system_memory()) const {
     MANKAI_ASSIGN(auto made, Image::create(image().header().kind,
                                            {.capacity_keys = capacity_keys(),
@@ -45,8 +44,7 @@ class FlatFilter : public FilterBase {
   }
 
  protected:
-  /// Batches of integer keys, hashed as `hasher()` would. Kinds with batches of digests make them public by a
-  /// using-declaration. Shape: keys[c], outcomes[c]; may be empty; must not overlap.
+  /// Batches of integer keys. Kinds with batches of digests publish them by a using-declaration.
   void insert(std::span<const std::uint64_t> keys) {
     for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) {
       static_cast<Derived&>(*this).insert(digests);

@@ -23,25 +23,23 @@
 
 namespace mankai {
 
-/// Keys asked slice by slice in one go: enough that the kernels' own windows overlap (1024 take 4 % longer at 5e6
-/// keys), few enough that digests and answers stay in the near caches.
+/// Keys per pass over the sub-filters. Large enough for the kernels' windows to overlap (1024 take 4 % longer at 5e6
+/// keys), small enough that digests and outcomes stay in the near caches.
 inline constexpr std::size_t kSliceWindow = 4096;
 
-/// What the kinds that grow share: an outer header, slices that are filters of their own, and the bytes of both.
+/// Base of the kinds that grow: an outer header, sub-filters (slices), and the image of both.
 ///
-/// `Derived` has `kKind`, `growth()`, `check_header(outer)` and `check_slice(outer, slice, index)` for what it alone
-/// knows of their fields, and takes over our constructor. The header's capacity is that of the first slice, its rate
-/// that of the filter.
+/// `Derived` has `kKind`, `growth()`, `check_header(outer)` and `check_slice(outer, slice, index)` for its own header
+/// fields, and inherits the constructor. The header's capacity is that of the first sub-filter, its rate the filter's.
 ///
-/// Threads: any number of readers beside one writer; a slice is published when it is complete. `seal`, `clear`, `merge`
-///          and moving need the filter alone.
+/// Threads: any number of readers beside one writer, which publishes a sub-filter when it is complete.
 template <class Derived, class SliceFilter>
 class GrowingFilter {
  public:
   using Slice = SliceFilter;
 
-  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space; nothing is allocated before the header and
-  /// all checksums have been believed.
+  /// Copies an image; allocates nothing before header and checksums are verified. Errors: corrupt, unsupported_version,
+  /// out_of_space.
   [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
                                                   const Memory& memory = system_memory()) {
     MANKAI_TRY(check(bytes, trust));
@@ -49,14 +47,14 @@ class GrowingFilter {
     std::copy(bytes.begin(), bytes.end(), region.bytes().begin());
     return take_apart(std::move(region), memory);
   }
-  /// Takes over a Region that holds an image, such as a mapped file, without copying; later slices come from `memory`.
-  /// Errors: as from_bytes, and invalid_argument when the bytes are not aligned to 64.
+  /// Attaches to a Region with an image, such as a mapped file, without copying; allocates later sub-filters from
+  /// `memory`. Errors: as from_bytes; invalid_argument if the bytes are not aligned to 64.
   [[nodiscard]] static Result<Derived> from_region(Region region, Trust trust, const Memory& memory = system_memory()) {
     MANKAI_TRY(check(region.bytes(), trust));
     return take_apart(std::move(region), memory);
   }
 
-  /// Returns whether the key may be in: always true if it is. The newest slice is asked first.
+  /// Queries the newest sub-filter first.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {
     for (std::size_t i = slice_count(); i-- > 0;) {
       if (slices_[i].may_contain(digest)) {
@@ -65,7 +63,6 @@ class GrowingFilter {
     }
     return false;
   }
-  /// Batches: slice after slice. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(digests.size() == outcomes.size());
     if (slice_count() == 0) {  // moved from
@@ -77,7 +74,6 @@ class GrowingFilter {
       ask_slices(slice_count(), digests.subspan(start, count), outcomes.subspan(start, count));
     }
   }
-  /// Integer keys are hashed as `hasher()` would.
   void insert(std::span<const std::uint64_t> keys) {
     for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) {
       static_cast<Derived&>(*this).insert(digests);
@@ -94,22 +90,19 @@ class GrowingFilter {
     });
   }
 
-  /// The hash that turns keys into this filter's digests; all slices share it.
   [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash()); }
   [[nodiscard]] HashSpec hash() const noexcept {
     return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
   }
 
-  /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
-  /// The filter only keeps it, for whoever hashes (AnyFilter). Set it before the first key.
+  /// See FilterBase.
   [[nodiscard]] std::uint8_t canonical_version() const noexcept { return header().canonical_version; }
   void set_canonical_version(std::uint8_t version) noexcept { mutable_header().canonical_version = version; }
 
   [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
   [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
-  /// The keys that the first slice was sized for.
   [[nodiscard]] std::uint64_t initial_keys() const noexcept { return header().capacity_keys; }
-  /// The keys that the slices made so far have room for.
+  /// Room of the sub-filters opened so far.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
     return sum([](const Slice& slice) { return slice.capacity_keys(); });
   }
@@ -117,7 +110,7 @@ class GrowingFilter {
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept {
     return sum([](const Slice& slice) { return slice.keys_inserted(); });
   }
-  /// Whether the last slice that there can be has as many keys as it was made for.
+  /// Whether no further sub-filter can be opened and the last one is full.
   [[nodiscard]] bool is_full() const noexcept { return slice_count() == kMaxSlices && slices_.back().is_full(); }
 
   [[nodiscard]] std::uint64_t cell_count() const noexcept {
@@ -128,7 +121,7 @@ class GrowingFilter {
   }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return bytes_with(slice_count()); }
 
-  /// The pieces of the image in order, checksums up to date. Cost: one pass over the cells. Threads: not beside
+  /// The pieces of the image in order, with current checksums. Cost: one pass over the cells. Threads: not beside
   /// inserts.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() {
     std::vector<std::span<const std::byte>> sealed;
@@ -138,8 +131,8 @@ class GrowingFilter {
     mutable_header().keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
     return sliced_parts(mutable_header(), sealed);
   }
-  /// The outer header as it stands, for who copies the slices piece by piece (seal_outer, sealed_header of a slice):
-  /// its checksum, sizes and count of slices are right, which slices they are is not told. Threads: not beside inserts.
+  /// The outer header, for copying sub-filters piece by piece (seal_outer, their sealed_header). Checksum, sizes and
+  /// slice count are current, the slice order is not. Threads: not beside inserts.
   [[nodiscard]] ImageHeader sealed_header() const noexcept {
     ImageHeader outer = header();
     outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
@@ -149,10 +142,10 @@ class GrowingFilter {
     seal_header(outer);
     return outer;
   }
-  /// A copy of the image. Threads: as a reader's calls; it has every key that was in before, and of those that come
-  /// meanwhile some, or some cells of them.
+  /// Copies the image. Threads: as a reader. The copy has every key inserted before the call, and some keys, or some of
+  /// their cells, inserted during it.
   [[nodiscard]] std::vector<std::byte> to_bytes() const {
-    const std::size_t count = slice_count();  // asked once: a writer may append
+    const std::size_t count = slice_count();  // read once: a writer may append
     std::vector<std::byte> out(bytes_with(count));
     std::vector<std::span<const std::byte>> sealed;
     std::size_t offset = sizeof(ImageHeader);
@@ -168,7 +161,7 @@ class GrowingFilter {
     std::memcpy(out.data(), &outer, sizeof(outer));
     return out;
   }
-  /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
+  /// See FilterBase.
   [[nodiscard]] Result<void> verify() const {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       if (auto verified = slices_[i].verify(); !verified) {
@@ -178,9 +171,8 @@ class GrowingFilter {
     return {};
   }
 
-  /// Set cells over all cells. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept {
-    const std::size_t count = slice_count();  // asked once: a writer may append
+    const std::size_t count = slice_count();  // read once: a writer may append
     double set = 0;
     double cells = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -190,7 +182,6 @@ class GrowingFilter {
     }
     return set / cells;
   }
-  /// How many distinct keys there are, from the fill of each slice. Cost: a pass over the cells.
   [[nodiscard]] double keys_estimate() const noexcept {
     double keys = 0;
     for (std::size_t i = 0; i < slice_count(); ++i) {
@@ -198,20 +189,18 @@ class GrowingFilter {
     }
     return keys;
   }
-  /// The probability that an absent key is answered yes, from the cells as they are: that not every slice says no.
-  /// Cost: a pass over the cells.
+  /// The probability that any sub-filter has a false positive.
   [[nodiscard]] double fpr_estimate() const noexcept {
-    double all_no = 0;  // a logarithm: 1 - (1 - f) loses what is small
+    double all_no = 0;  // a logarithm: 1 - (1 - f) cancels for small f
     for (std::size_t i = 0; i < slice_count(); ++i) {
       all_no += std::log1p(-slices_[i].fpr_estimate());
     }
     return 0 - std::expm1(all_no);  // not -0 for an empty filter
   }
 
-  /// The pieces of memory that the filter has: that of the image it was opened from, if any, and each slice's.
+  /// Movable pieces of memory: the backing image, if any, and one per sub-filter.
   [[nodiscard]] std::size_t memory_pieces() const noexcept { return 1 + slice_count(); }
-  /// Lets a piece be moved, for an allocator that works against fragmentation: one after the other, as there is time.
-  /// Threads: needs the filter alone.
+  /// Lets one piece move; a defragmenting allocator moves them one by one. Threads: needs the filter alone.
   void relocate(std::size_t piece, const Mover& mover) noexcept {
     MANKAI_ASSERT(piece < memory_pieces());
     if (piece == 0) {
@@ -224,12 +213,12 @@ class GrowingFilter {
  protected:
   struct Parts {
     ImageHeader header;
-    Region backing;  ///< what the first slices refer to, if they came from one image
+    Region backing;  ///< the image that the first slices point into, if any
     SliceList<Slice> slices;
     Memory memory;
   };
 
-  /// Asks the first `count` slices, at least one, the newest of them first. Shape: at most kSliceWindow.
+  /// Queries the first `count` >= 1 slices, newest first. Shape: at most kSliceWindow keys.
   void ask_slices(std::size_t count, std::span<const Digest> digests, std::span<bool> any) const noexcept {
     slices_[--count].may_contain(digests, any);
     std::array<bool, kSliceWindow> answers;
@@ -239,8 +228,8 @@ class GrowingFilter {
     }
   }
 
-  /// Opens the slice that `make` returns. Returns false where there can be none, so that the newest takes the rest.
-  /// Errors: std::bad_alloc, which leaves the filter as it was.
+  /// Appends the slice that `make` returns. Returns false if there can be no more, so that the newest takes the
+  /// remaining keys. Errors: std::bad_alloc, with nothing changed.
   template <class Make>
   bool grow(const Make& make) {
     if (slice_count() == kMaxSlices) {
@@ -264,8 +253,8 @@ class GrowingFilter {
     }
     return slices_[latest];
   }
-  /// After a merge: the slice of the highest generation that has room becomes the newest, so that no room is left
-  /// behind. The first one stays where it is, for `clear`.
+  /// After a merge: makes the slice of the highest generation that has room the newest, so that its room is used. Slice
+  /// 0 stays first, for `clear`.
   void go_on_from_latest_room() noexcept {
     std::size_t chosen = 0;
     for (std::size_t i = 1; i < slice_count(); ++i) {
@@ -278,14 +267,14 @@ class GrowingFilter {
     }
   }
 
-  /// Copies slices of another filter. Errors: out_of_space.
+  /// Errors: out_of_space.
   [[nodiscard]] Result<Slice> copy_of(const Slice& slice) const {
     MANKAI_ASSIGN(auto region, Region::allocate(memory_, slice.image_bytes()));
     slice.to_bytes(region.bytes());
     auto image = Image::adopt(std::move(region), Trust::fast);
     return image ? Slice::from_image(std::move(*image)) : std::unexpected(image.error());
   }
-  /// Makes room for more slices. Errors: invalid_argument when there would be too many.
+  /// Errors: invalid_argument if there would be too many slices.
   [[nodiscard]] Result<void> reserve_slices(std::size_t more) {
     if (slice_count() + more > kMaxSlices) {
       return fail(ErrorCode::invalid_argument, "the filters have more than " + std::to_string(kMaxSlices) +
@@ -308,7 +297,6 @@ class GrowingFilter {
   [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }
   [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
 
-  /// Returns an empty filter's header.
   template <class Options, class Params>
   [[nodiscard]] static ImageHeader make_outer(const Options& options, const Params& params) noexcept {
     ImageHeader outer =
@@ -317,7 +305,7 @@ class GrowingFilter {
     set_params(outer, params);
     return outer;
   }
-  /// Checks what every such header has. Errors: corrupt.
+  /// Checks the fields that all growing kinds share. Errors: corrupt.
   [[nodiscard]] static Result<void> check_growing(const ImageHeader& outer, const Growth& growth) {
     if (auto valid = check_growth(growth); !valid) {
       return fail(ErrorCode::corrupt, valid.error().detail + " (offset 64)");
@@ -334,7 +322,7 @@ class GrowingFilter {
     return {};
   }
 
-  /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
+  /// Errors: invalid_argument that names the difference.
   [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
     MANKAI_TRY(check_same_keys(header(), other.header()));
     if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
@@ -345,7 +333,6 @@ class GrowingFilter {
     return {};
   }
 
-  /// The sum over slices.
   template <class Value>
   [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
     return sum_of_first(slice_count(), value);
@@ -354,12 +341,12 @@ class GrowingFilter {
   [[nodiscard]] std::uint64_t sum_of_first(std::size_t count, const Value& value) const noexcept {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
+      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // saturates on hostile counts
     }
     return total;
   }
 
-  /// The rate of a filter grown from empty to so many keys: `rate(slice, keys)` is a slice's when it holds `keys`.
+  /// The rate of a filter grown from empty to `keys`; `rate(slice, keys)` is that of a slice holding `keys`.
   template <class Rate>
   [[nodiscard]] double expected_fpr(std::uint64_t keys, const Rate& rate) const noexcept {
     const Growth growth = static_cast<const Derived&>(*this).growth();
@@ -375,7 +362,6 @@ class GrowingFilter {
   }
 
  private:
-  // Only the kind that it is the base of may make one.
   friend Derived;
   explicit GrowingFilter(Parts parts) noexcept
       : header_(parts.header),
@@ -383,7 +369,6 @@ class GrowingFilter {
         slices_(std::move(parts.slices)),
         memory_(parts.memory) {}
 
-  /// The bytes of the image of the first `count` slices.
   [[nodiscard]] std::size_t bytes_with(std::size_t count) const noexcept {
     return sizeof(ImageHeader) + static_cast<std::size_t>(sum_of_first(
                                      count, [](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
@@ -396,7 +381,7 @@ class GrowingFilter {
     return address(slice.cells()) - start < bytes;
   }
 
-  // The slices in it move as it does.
+  // Slices inside the backing move by the same distance.
   void relocate_backing(const Mover& mover) noexcept {
     if (backing_.size() == 0) {
       return;
@@ -414,7 +399,7 @@ class GrowingFilter {
     }
   }
 
-  // Growing makes slices larger and stricter.
+  // Later generations have more keys, or the same number at a lower rate.
   static bool is_as_late(const Slice& slice, const Slice& other) noexcept {
     return slice.capacity_keys() != other.capacity_keys() ? slice.capacity_keys() > other.capacity_keys()
                                                           : slice.fpr_target() <= other.fpr_target();
@@ -431,7 +416,7 @@ class GrowingFilter {
     return Derived::check_header(outer);
   }
 
-  // The bytes have been checked.
+  // Pre: the bytes have been checked.
   static Result<Derived> take_apart(Region region, const Memory& memory) {
     ImageHeader outer;
     std::memcpy(&outer, region.bytes().data(), sizeof(outer));

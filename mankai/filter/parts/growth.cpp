@@ -46,7 +46,7 @@ std::uint64_t slice_keys(std::uint64_t initial_keys, const Growth& growth, std::
 double slice_fpr(double fpr_target, const Growth& growth, std::uint64_t generation) noexcept {
   const double first = first_fpr(fpr_target, growth);
   const double least = std::min(first, kMinSliceFpr);
-  // Multiplied, as std::pow is not the same to the last bit on every machine, and this is written in images.
+  // Multiplies, as std::pow differs between machines in the last bit, and this is stored in images.
   double fpr = first;
   for (std::uint64_t i = 0; i < std::min(generation, kGenerations) && fpr > least; ++i) {
     fpr *= growth.tightening;

@@ -22,7 +22,7 @@ std::size_t chunk_count(std::uint64_t cells_bytes) noexcept {
   return static_cast<std::size_t>(divide_up<std::uint64_t>(cells_bytes, kChunkBytes));
 }
 
-// The chunk's number is its seed, so that chunks that changed places are found.
+// Seeded by the chunk's index, to detect swapped chunks.
 std::uint64_t chunk_checksum(std::span<const std::byte> cells, std::size_t chunk) noexcept {
   const std::size_t offset = chunk * kChunkBytes;
   return checksum(cells.subspan(offset, std::min(kChunkBytes, cells.size() - offset)), chunk);
@@ -40,7 +40,7 @@ std::span<const std::byte> cells_of(std::span<const std::byte> image, const Imag
   return image.subspan(sizeof(ImageHeader), static_cast<std::size_t>(header.cells_bytes));
 }
 
-// A trailer made for another filter's cells does not fit this one.
+// Binds the trailer to the header, to detect another filter's cells.
 std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::byte> trailer) noexcept {
   return checksum(trailer.first(trailer.size() - kChecksumBytes), identity(header));
 }
@@ -74,7 +74,7 @@ std::string versions(std::uint16_t found) {
 }
 
 Result<void> check_fields(const ImageHeader& header) {
-  // What this version does not know yet is a later library's, not damage: the checksum has been found right.
+  // The checksum is valid, so unknown values come from a later version, not from corruption.
   if (header.layout > static_cast<std::uint8_t>(ImageLayout::sliced) || header.flags != 0) {
     return fail(ErrorCode::unsupported_version, "layout or flags at offset 13 of a later library: use a newer one");
   }
@@ -97,9 +97,8 @@ Result<void> check_fields(const ImageHeader& header) {
   return {};
 }
 
-// Everything about a header but that there is one.
 Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) {
-  // As one number: of a filter of a few hundred bytes even the call to compare eight of them is to be seen.
+  // Compares one number: in filters of a few hundred bytes, even the call to compare eight bytes is measurable.
   if (std::bit_cast<std::uint64_t>(header.magic) != std::bit_cast<std::uint64_t>(kImageMagic)) {
     return fail(ErrorCode::corrupt, "not a Mankai image: no magic at offset 0");
   }
@@ -123,7 +122,7 @@ Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) 
   return {};
 }
 
-// Copied first, so that it cannot change between the checks and the use, nor has it to be aligned.
+// Copies first: the header cannot change between check and use, and needs no alignment.
 Result<void> copy_header(std::span<const std::byte> bytes, std::uint64_t total_bytes, ImageHeader& header) {
   if (bytes.size() < sizeof(header)) {
     return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) +
@@ -147,7 +146,7 @@ Result<void> check(std::span<const std::byte> image, Trust trust) {
 }  // namespace
 
 void seal_image(std::span<std::byte> image) noexcept {
-  // A copy is written to wherever its owner has room, aligned or not.
+  // The destination may be unaligned.
   ImageHeader header;
   std::memcpy(&header, image.data(), sizeof(header));
   seal_header(header);
@@ -191,7 +190,7 @@ ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSett
 }
 
 void seal_header(ImageHeader& header) noexcept {
-  // Only counts that came from outside get so far; what is written must be readable.
+  // Only a foreign image's count is so high; what is written must be readable.
   header.keys_inserted = std::min(header.keys_inserted, kMaxKeysInserted);
   header.checksum = header_checksum(header);
 }

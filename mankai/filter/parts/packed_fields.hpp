@@ -8,10 +8,10 @@
 
 namespace mankai {
 
-/// An array of fields of 1 to 56 bits in words, low bits first, without gaps: links and keys take the bits they need.
+/// An array of fields of 1 to 56 bits in words, low bits first, without gaps.
 ///
-/// Shape:   words[words_for(count, bits)]; the bits behind the last field are zero. They must outlive the view.
-/// Cost:    one word, or two where a field lies across them.
+/// Shape:   words[words_for(count, bits)]; the bits after the last field are zero. Pre: the words outlive the view.
+/// Cost:    one word, or two for a field that crosses words.
 class PackedFields {
  public:
   PackedFields() noexcept = default;
@@ -46,14 +46,14 @@ class PackedFields {
     }
   }
 
-  /// Whether the bits behind the last field are zero, as they must be.
+  /// Whether the bits after the last field are zero, as required.
   [[nodiscard]] bool is_tail_zero() const noexcept {
     const unsigned used = bits() % kWordBits;
     return used == 0 || words_[bits() / kWordBits] >> used == 0;
   }
 
   void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at * bits_ / kWordBits, 1); }
-  /// The byte that a field begins in, from the first word on.
+  /// The byte in which a field begins, counted from the first word.
   [[nodiscard]] std::uint64_t byte_of(std::uint64_t at) const noexcept { return at * bits_ / 8; }
 
  private:

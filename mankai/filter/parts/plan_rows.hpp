@@ -1,6 +1,6 @@
 #pragma once
 
-/// Rows of a plan for the layouts that several kinds share.
+/// Rows of a plan for layouts that several kinds share.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace mankai {
 
-/// What a layout takes for a number of keys, and the rate that its formula gives.
+/// Size of a layout for a number of keys, and its rate by the formula.
 struct PlanShape {
   std::uint64_t cells_bytes = 0;
   double fpr = 0;
@@ -18,10 +18,10 @@ struct PlanShape {
   double lines = 0;
 };
 
-/// Returns the row of a spec; a growing kind's is its first sub-filter's.
+/// For a growing kind, `spec` and the shape are those of its first sub-filter.
 [[nodiscard]] PlanRow plan_row(const FilterSpec& spec, const PlanShape& shape);
 
-/// Return what blocks of bits, a classic array, and partitions of cells take for a number of keys.
+/// Sizes of blocks of bits, a classic array, and partitions of cells for a number of keys.
 [[nodiscard]] PlanShape blocked_bits(std::uint64_t keys, std::uint64_t blocks);
 [[nodiscard]] PlanShape classic_bits(std::uint64_t keys, const BloomSize& size);
 [[nodiscard]] PlanShape partitioned_cells(std::uint64_t keys, const PartitionedSize& size, unsigned cell_bits);

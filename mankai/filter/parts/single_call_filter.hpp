@@ -10,16 +10,15 @@
 
 namespace mankai {
 
-/// The batches of kinds of decayed counts that have no kernel of their own: single calls in order. If `Derived` has
-/// `prefetch(Digest)`, the cells of later keys are fetched meanwhile.
+/// Batches of decaying kinds without kernels: single calls in order. If `Derived` has `prefetch(Digest)`, later keys'
+/// cells are prefetched.
 ///
 /// `Derived` befriends this class. Its header declares `extern template class SingleCallFilter<Derived>`, and its .cpp
-/// instantiates that: the loops are compiled where the single calls can be inlined, and nowhere else.
+/// instantiates that, so that the loops are compiled once, where single calls can be inlined.
 template <class Derived>
 class SingleCallFilter : public FlatFilter<Derived> {
  public:
-  /// Batches, in order: the fast path. Shape: digests[c], and an outcome for each; may be empty; must not overlap.
-  /// Errors: what a single insert throws; then the keys before that one are in.
+  /// If a single insert throws, the keys before it have been inserted.
   [[gnu::noinline]] void insert(std::span<const Digest> digests) {
     for_each_ahead(digests, [&](std::size_t i) { self().insert(digests[i]); });
   }
@@ -43,8 +42,8 @@ class SingleCallFilter : public FlatFilter<Derived> {
   explicit SingleCallFilter(Image source) noexcept : FlatFilter<Derived>(std::move(source)) {}
 
  private:
-  // Of 2^28 counters, additions take twice as long without prefetching and half as long again with one key ahead; from
-  // 4 to 32 keys there is no significant difference.
+  // With 2^28 counters, additions without prefetch take twice as long, and one key ahead 1.5 times; 4 to 32 keys ahead
+  // do not differ significantly.
   static constexpr std::size_t kAhead = 16;
 
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }

@@ -20,14 +20,14 @@ constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
 constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
-/// Counters per key of a filter that is given by their number.
+/// Counters per key if only the number of counters is given.
 constexpr std::uint32_t kUsualProbes = 4;
 /// Terms below this share of the largest no longer change a double.
 constexpr double kNegligible = 1e-18;
-/// An array that is a little too small grows by this share of itself.
+/// An array that is slightly too small grows by 1 / kFineStep.
 constexpr std::uint64_t kFineStep = std::uint64_t{1} << 20;
-/// Keys a block past which its rate is 1 to the last bit, and so is every load that is not negligibly rare: without
-/// this, the search for a size would begin with sums of hundreds of millions of terms.
+/// With more keys per block, the rate is 1 to the last bit. Without this bound, the search for a size would begin with
+/// sums of hundreds of millions of terms.
 constexpr double kFullLoad = 10000;
 
 double block_says_yes(double keys_in_block, unsigned lane_cells) noexcept {
@@ -69,7 +69,7 @@ Result<void> check_k(std::uint32_t k) {
   return {};
 }
 
-// The rate of blocks of eight lanes with so many cells each.
+// The rate of blocks of eight lanes with `lane_cells` cells each.
 double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_cells) noexcept {
   const auto n = static_cast<double>(keys);
   if (block_count == 1) {
@@ -78,7 +78,7 @@ double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_
   if (n > kFullLoad * static_cast<double>(block_count)) {
     return 1;
   }
-  // Weights relative to the mode, by the ratio of neighboring binomial terms, need no factorials.
+  // Weights relative to the mode, from ratios of neighboring binomial terms, need no factorials.
   const double odds = 1 / (static_cast<double>(block_count) - 1);
   const double mode = std::floor((n + 1) / static_cast<double>(block_count));
   double weights = 1;
@@ -172,7 +172,7 @@ Result<BloomSize> bloom_size(const SizeRequest& request, std::uint32_t k) {
     return std::unexpected(too_large());
   }
   BloomSize size{.cell_count = align_up(static_cast<std::uint64_t>(cells) + 1, kLineCells), .k = probes};
-  // (1 - 1/m)^kn is a little below e^(-kn/m), which only shows where a few lines hold the whole filter.
+  // (1 - 1/m)^kn is slightly below e^(-kn/m), which matters only if a few lines hold the whole filter.
   while (bloom_fpr(request.keys, size) > request.fpr) {
     size.cell_count = align_up(size.cell_count + size.cell_count / kFineStep, kLineCells);
     size.cell_count += kLineCells;
@@ -190,14 +190,14 @@ Result<BloomSize> bloom_size_for_fields(const SizeRequest& request, std::uint32_
     return std::unexpected(too_large());
   }
   if (k == 0) {
-    // More room than asked for: the best k for the room there is.
+    // The power of two leaves spare room: recompute the best k.
     size->k = best_probes(request.keys, size->cell_count);
   }
   return size;
 }
 
 double partitioned_fpr(std::uint64_t keys, const PartitionedSize& size) noexcept {
-  // With one counter a probe the formula below would multiply 0 by infinity.
+  // With one counter per probe the formula below would multiply 0 by infinity.
   if (keys == 0) {
     return 0;
   }
@@ -219,7 +219,7 @@ Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32
   while (partitioned_fpr(request.keys, size) > request.fpr) {
     size.cells_per_probe += 1 + size.cells_per_probe / kFineStep;
   }
-  // The smallest that does, by halving: whole counters round the formula up or down.
+  // Bisects for the smallest, since integer counters round the formula up or down.
   for (std::uint64_t below = 0; size.cells_per_probe - below > 1;) {
     const std::uint64_t middle = std::midpoint(below, size.cells_per_probe);
     const bool is_enough = partitioned_fpr(request.keys, {.cells_per_probe = middle, .k = probes}) <= request.fpr;
@@ -247,7 +247,7 @@ Result<PartitionedSize> dablooms_size(const SizeRequest& request) {
 }
 
 double estimate_keys(double fill_ratio, double cell_count, double k) noexcept {
-  // Also with a single cell, where both logarithms are infinite.
+  // Also for a single cell, where both logarithms are infinite.
   if (fill_ratio >= 1) {
     return std::numeric_limits<double>::infinity();
   }

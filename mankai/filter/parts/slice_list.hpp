@@ -13,11 +13,10 @@
 
 namespace mankai {
 
-/// A list that only grows, up to kMaxSlices, and whose elements never move: segment s holds 2^s of them. The first,
-/// which most lists have alone, is in the list itself, and moves with it.
+/// An append-only list of at most kMaxSlices elements that never move: segment s holds 2^s of them. The first element,
+/// often the only one, is inside the list and moves with it.
 ///
-/// Threads: any number of readers beside one writer that appends. The count is published after the element, so a reader
-///          never sees a half-made one.
+/// Threads: any number of readers beside one writer that appends. The count is published after the element.
 template <class T>
 class SliceList {
  public:
@@ -46,7 +45,7 @@ class SliceList {
   [[nodiscard]] const T& back() const noexcept { return (*this)[size() - 1]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size() - 1]; }
 
-  /// Makes room for so many elements in all. Errors: std::bad_alloc.
+  /// Makes room for `count` elements in total. Errors: std::bad_alloc.
   void reserve(std::size_t count) {
     MANKAI_ASSERT(count <= kMaxSlices);
     if (count > 1 && segments_ == nullptr) {
@@ -58,7 +57,7 @@ class SliceList {
       }
     }
   }
-  /// Errors: std::bad_alloc unless there is room, after which the list is as it was.
+  /// Errors: std::bad_alloc if there is no room, with nothing changed.
   void append(T element) {
     const std::size_t index = size();
     reserve(index + 1);
@@ -70,20 +69,20 @@ class SliceList {
     count_.store(index + 1, std::memory_order_release);
   }
 
-  /// Moves an element behind all others. Threads: not beside readers.
+  /// Threads: not beside readers.
   void move_to_end(std::size_t index) noexcept {
     for (; index + 1 < size(); ++index) {
       std::swap((*this)[index], (*this)[index + 1]);
     }
   }
-  /// Drops the last one of several. Threads: not beside readers.
+  /// Pre: more than one element. Threads: not beside readers.
   void drop_last() noexcept {
     const std::size_t last = size() - 1;
     MANKAI_ASSERT(last != 0);
     count_.store(last, std::memory_order_relaxed);
     (*segments_)[segment_of(last)][place_in_segment(last)].reset();
   }
-  /// Drops all but the first. Threads: not beside readers.
+  /// Threads: not beside readers.
   void keep_first() noexcept {
     count_.store(1, std::memory_order_relaxed);
     segments_.reset();
@@ -97,7 +96,7 @@ class SliceList {
     return index + 1 - (std::size_t{1} << segment_of(index));
   }
 
-  // Of elements 1 and up: segment 0 is `first_`.
+  // Segments 1 and up; segment 0 is `first_`.
   using Segments = std::array<std::unique_ptr<std::optional<T>[]>, kSegments>;
 
   std::optional<T> first_;

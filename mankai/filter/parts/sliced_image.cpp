@@ -23,15 +23,15 @@ ImageHeader header_at(std::span<const std::byte> image) noexcept {
   return header;
 }
 
-// One slice more in the chain: which slices there are, in which order, and with which contents when they were sealed.
-// Both sums are checked with any trust: the header's is over its counts, too, the trailer's last over the cells' sums.
+// Extends the checksum by one slice: its identity, order, and contents when sealed. Any trust level verifies both sums:
+// the header's, which covers its counts, and the trailer's last, which covers the cells' sums.
 std::uint64_t chain(std::uint64_t before, std::span<const std::byte> slice) noexcept {
   std::array<std::uint64_t, 2> sums = {header_at(slice).checksum, 0};
   std::memcpy(&sums[1], slice.last(sizeof(sums[1])).data(), sizeof(sums[1]));
   return checksum(std::as_bytes(std::span(sums)), before);
 }
 
-// How long the slice's image says that it is; check_image compares that with what it gets.
+// The size claimed by the slice's image; check_image verifies it.
 Result<std::uint64_t> image_bytes_at(std::span<const std::byte> rest) {
   if (rest.size() < sizeof(ImageHeader)) {
     return fail(ErrorCode::corrupt, "truncated: only " + std::to_string(rest.size()) + " bytes are left for it");
@@ -45,7 +45,7 @@ Result<std::uint64_t> image_bytes_at(std::span<const std::byte> rest) {
   return bytes;
 }
 
-// Calls `use(slice, offset, image_bytes)` for each; the sizes are believed as soon as they fit.
+// Calls `use(slice, offset, image_bytes)` for each slice; checks only that the claimed sizes fit.
 template <class Use>
 Result<void> for_each_slice(std::span<const std::byte> bytes, std::uint64_t count, const Use& use) {
   std::size_t offset = sizeof(ImageHeader);

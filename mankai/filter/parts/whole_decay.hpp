@@ -11,16 +11,15 @@
 
 namespace mankai {
 
-/// How whole counts are multiplied by λ: down, as the paper does, or up.
+/// Multiplies integer counts by λ, rounding down, as the paper does, or up.
 struct WholeDecay {
   std::uint64_t lambda_q32 = 0;  ///< at most 2^32
   bool rounds_up = false;
 
-  /// Returns a count after a number of epochs; equals single epochs.
+  /// A count after `epochs`; equals single epochs. Pre: value < 2^32.
   ///
-  /// An epoch subtracts ⌈v (1 − λ)⌉, or rounding up ⌊v (1 − λ)⌋, which is constant while v is above a bound: so epochs
-  /// are taken in strides. There are at most about 2^17 of them for any λ and epochs, and a few in practice.
-  /// Pre: value < 2^32.
+  /// An epoch subtracts ⌈v (1 − λ)⌉, or rounding up ⌊v (1 − λ)⌋, which is constant while v exceeds a bound: so epochs
+  /// are computed in strides, at most about 2^17 for any λ and epochs, and a few in practice.
   [[nodiscard]] constexpr std::uint64_t after(std::uint64_t value, std::uint64_t epochs) const noexcept {
     const std::uint64_t lost_q32 = kLambdaOne - lambda_q32;
     while (epochs != 0) {
@@ -39,7 +38,7 @@ struct WholeDecay {
   }
 };
 
-/// Returns the estimate for a count.
+/// The estimate of an integer count.
 [[nodiscard]] inline DecayedCount decayed_count(std::uint64_t count, const Decay& decay, bool is_saturated) noexcept {
   const auto raw = static_cast<double>(count);
   return {.raw = raw, .rate = (1 - decay.lambda()) * raw, .is_saturated = is_saturated};

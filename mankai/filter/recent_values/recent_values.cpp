@@ -21,9 +21,9 @@ namespace {
 using Params = RecentValues::Params;
 
 constexpr std::uint64_t kCellBytes = sizeof(std::uint32_t);
-/// What an encoded 0 is stored as, since that is an empty cell.
+/// Stored instead of an encoded 0, which marks an empty cell.
 constexpr std::uint32_t kStandIn = 1;
-/// One value of all that 32 bits have.
+/// Probability of one 32-bit value.
 constexpr double kOneValue = 1.0 / 4294967296.0;
 
 std::uint64_t cells_bytes_for(const Params& params) noexcept {
@@ -38,7 +38,7 @@ Result<Params> size_for(const RecentValues::Options& options) {
   if (options.keys == 0 && options.cells_per_probe == 0) {
     return fail(ErrorCode::invalid_argument, "sized for 0 keys; give the number of keys");
   }
-  // Half of a partition is used by keys = c ln 2.
+  // Half of a partition is used at keys = c ln 2.
   const double wanted = std::ceil(static_cast<double>(options.keys) / std::numbers::ln2);
   if (options.cells_per_probe > most || (options.cells_per_probe == 0 && wanted > static_cast<double>(most))) {
     return fail(ErrorCode::invalid_argument, "more than 2^48 bytes of cells; ask for fewer keys or a smaller k");
@@ -52,7 +52,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 72 is not from 1 to 64");
   }
-  // Bounded first: a hostile size must not overflow its way into a match.
+  // Bounds the size first: a hostile one must not overflow to a match.
   if (params.cells_per_probe == 0 || params.cells_per_probe > kMaxImageBytes ||
       cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt,
@@ -71,12 +71,12 @@ std::uint32_t encoded(std::uint32_t value, std::uint32_t salt) noexcept {
   return hidden != 0 ? hidden : kStandIn;
 }
 
-// How many of the open cells a put takes.
+// Number of open cells that a put overwrites.
 std::size_t share_of(std::size_t open, double strength) noexcept {
   return std::min(open, static_cast<std::size_t>(std::ceil(static_cast<double>(open) * strength)));
 }
 
-// Groups equal values and ranks the groups. Few values: a sort of 12 is faster than any table.
+// Groups equal values and ranks the groups. For 12 values, sorting is faster than any table.
 std::size_t rank(std::span<std::uint32_t> values, std::span<ValueMatches> groups) noexcept {
   std::ranges::sort(values);
   std::size_t count = 0;
@@ -86,7 +86,6 @@ std::size_t rank(std::span<std::uint32_t> values, std::span<ValueMatches> groups
     }
     ++groups[count - 1].matches;
   }
-  // Ties keep the order of the values.
   std::ranges::sort(groups.first(count), [](const ValueMatches& a, const ValueMatches& b) {
     return a.matches != b.matches ? a.matches > b.matches : a.value < b.value;
   });
@@ -95,7 +94,7 @@ std::size_t rank(std::span<std::uint32_t> values, std::span<ValueMatches> groups
 
 }  // namespace
 
-/// A key's cells, and what hides values in each of them.
+/// A key's cells, and the salt of each.
 struct RecentValues::Probes {
   std::array<std::uint64_t, kernel::kMaxProbes> cells;
   std::array<std::uint32_t, kernel::kMaxProbes> salts;
@@ -155,7 +154,7 @@ void RecentValues::prefetch(Digest key, bool writes) const noexcept {
   }
 }
 
-// Visits the keys in order; beyond the cache their lines are asked for ahead.
+// Visits the keys in order, with prefetch beyond the cache.
 template <bool kWrites, class Visit>
 void RecentValues::for_each_key(std::span<const Digest> keys, const Visit& visit) const noexcept {
   const std::size_t window = std::max<std::size_t>(1, kernel::kFarWindow / k_);
@@ -168,7 +167,7 @@ void RecentValues::for_each_key(std::span<const Digest> keys, const Visit& visit
   }
 }
 
-// A draw without replacement: each step of the open cells takes one of those not taken yet.
+// Draws without replacement: each step selects one of the open cells that remain.
 void RecentValues::overwrite(Probes& probes, std::uint32_t value, double strength, std::uint64_t draw) noexcept {
   std::array<std::uint8_t, kernel::kMaxProbes> open;
   std::size_t open_count = 0;
@@ -263,7 +262,7 @@ double RecentValues::keys_estimate() const noexcept {
 double RecentValues::fpr_estimate() const noexcept { return k_ * fill_ratio() * kOneValue; }
 
 double RecentValues::fpr_expected(std::uint64_t keys) const noexcept {
-  // With one cell a probe log1p is minus infinity.
+  // With one cell per probe log1p is minus infinity.
   const double fill =
       keys == 0 ? 0 : -std::expm1(static_cast<double>(keys) * std::log1p(-1 / static_cast<double>(cells_per_probe_)));
   return k_ * fill * kOneValue;

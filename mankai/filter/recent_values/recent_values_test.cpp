@@ -130,20 +130,20 @@ TEST(RecentValues, at_half_load_two_puts_of_half_strength_do_as_well) {
   EXPECT_GE(right, keys.size() * 99 / 100);
 }
 
-TEST(RecentValues, strangers_see_values_that_come_once_each_as_the_formula_says) {
+TEST(RecentValues, absent_keys_see_values_that_come_once_each_as_the_formula_says) {
   auto recent = array_for(10'000);
   for (const Digest key : Random(6).digests(7000)) {
     recent.put(key, 42, 1);  // one value everywhere: without the salt every absent key would find it
   }
-  constexpr std::size_t kStrangers = 20'000;
+  constexpr std::size_t kAbsentKeys = 20'000;
   std::size_t junk = 0;
-  for (const Digest stranger : Random(7).digests(kStrangers)) {
-    junk += recent.get(stranger, 1).size();
-    ASSERT_TRUE(recent.get(stranger, 2).empty());  // expected 66 · fill² · 2^-32 an absent key: 5e-5 in all
-    ASSERT_EQ(recent.count(stranger, 42), 0U);
+  for (const Digest absent_key : Random(7).digests(kAbsentKeys)) {
+    junk += recent.get(absent_key, 1).size();
+    ASSERT_TRUE(recent.get(absent_key, 2).empty());  // expected 66 · fill² · 2^-32 an absent key: 5e-5 in all
+    ASSERT_EQ(recent.count(absent_key, 42), 0U);
   }
   const double mean = 12 * recent.fill_ratio();
-  EXPECT_NEAR(static_cast<double>(junk) / kStrangers, mean, 4 * std::sqrt(mean / kStrangers));
+  EXPECT_NEAR(static_cast<double>(junk) / kAbsentKeys, mean, 4 * std::sqrt(mean / kAbsentKeys));
   EXPECT_NEAR(recent.fpr_estimate(), mean / 4294967296.0, 1e-15);
 }
 

@@ -14,7 +14,7 @@ namespace mankai {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
-/// Keys asked for in all generations in turn: long enough for the kernels' windows, short enough for the stack.
+/// Keys per pass over the generations: enough for the kernels' windows, few enough for the stack.
 constexpr std::size_t kAskWindow = 1024;
 
 std::uint64_t keys_of_generation(std::uint64_t keys, std::uint32_t generations) noexcept {
@@ -80,7 +80,7 @@ Result<RotatingBloom> RotatingBloom::from_image(Image source) {
   if (params.generations < 2 || params.generations > kMostGenerations || params.reserved != 0) {
     return fail(ErrorCode::corrupt, std::to_string(params.generations) + " generations at offset 80");
   }
-  // Compared by division: a hostile count must not overflow its way into a match.
+  // Divides instead of multiplying: a hostile count must not overflow to a match.
   const std::uint64_t blocks = source.header().cells_bytes / kBlockBytes;
   if (blocks % params.generations != 0 || params.block_count != blocks / params.generations) {
     return fail(ErrorCode::corrupt,
@@ -111,7 +111,7 @@ void RotatingBloom::insert(std::span<const std::uint64_t> keys) noexcept {
   FlatFilter::insert(keys);
 }
 
-// Adds to the outcomes what all generations but the newest say; `ask` asks one of them.
+// ORs the answers of all generations but the newest into the outcomes; `ask` queries one of them.
 template <class Key, class Ask>
 void RotatingBloom::ask_older(std::span<const Key> keys, std::span<bool> outcomes, const Ask& ask) const noexcept {
   std::array<bool, kAskWindow> found;
@@ -171,7 +171,7 @@ void RotatingBloom::advance(Tick tick) noexcept {
     return;
   }
   const std::uint64_t fresh = std::min<std::uint64_t>(to - from, generations_);
-  // An empty filter is not written to: the first advance of a large one would touch all of its memory.
+  // Does not write to an empty filter: the first advance of a large one would touch all its memory.
   if (keys_inserted() != 0) {
     for (std::uint64_t i = 0; i < fresh; ++i) {
       std::fill_n(generation_of(to - i), generation_words(), 0);
@@ -186,7 +186,7 @@ Result<void> RotatingBloom::merge(const RotatingBloom& other) {
   const std::uint64_t theirs = other.tick().value;
   advance(other.tick());
   const std::uint64_t mine = tick().value;
-  // Where the other one is behind, its oldest generations are forgotten by now.
+  // If the other filter is behind, its oldest generations have expired.
   const std::uint64_t behind = mine - theirs;
   const std::uint64_t shared = behind < generations_ ? generations_ - behind : 0;
   for (std::uint64_t age = 0; age < std::min(shared, theirs + 1); ++age) {
@@ -223,7 +223,7 @@ double RotatingBloom::fill_ratio() const noexcept {
 }
 
 double RotatingBloom::keys_in(const std::uint64_t* generation) const noexcept {
-  // Each lane is a filter of its own with one probe into an eighth of the cells.
+  // Each lane is a filter with one probe into an eighth of the cells.
   const auto cells = static_cast<double>(block_count_ * probes::kBlockBits);
   return estimate_keys(static_cast<double>(kernel::count_ones(generation, generation_words())) / cells,
                        cells / probes::kBlockLanes, 1);

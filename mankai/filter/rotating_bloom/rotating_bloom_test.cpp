@@ -184,7 +184,7 @@ TEST(RotatingBloom, skipped_ticks_equal_single_ones) {
 }
 
 void expect_the_rate_of_the_formula(const RotatingBloom::Options& options) {
-  constexpr std::size_t kStrangers = 400000;
+  constexpr std::size_t kAbsentKeys = 400000;
   constexpr double kSigmas = 6;
   auto filter = make_rotating(options);
   EXPECT_LE(filter.fpr_expected(options.keys), options.fpr);
@@ -196,12 +196,12 @@ void expect_the_rate_of_the_formula(const RotatingBloom::Options& options) {
   }
   const double total = static_cast<double>(filter.epoch_capacity_keys() * options.generations);
   EXPECT_NEAR(filter.keys_estimate(), total, 0.02 * total);
-  const auto strangers = random.digests(kStrangers);
-  Outcomes outcomes(kStrangers);
-  filter.may_contain(std::span<const Digest>(strangers), outcomes.span());
+  const auto absent_keys = random.digests(kAbsentKeys);
+  Outcomes outcomes(kAbsentKeys);
+  filter.may_contain(std::span<const Digest>(absent_keys), outcomes.span());
   const double estimate = filter.fpr_estimate();
-  EXPECT_NEAR(static_cast<double>(outcomes.yes()) / kStrangers, estimate,
-              kSigmas * std::sqrt(estimate * (1 - estimate) / kStrangers));
+  EXPECT_NEAR(static_cast<double>(outcomes.yes()) / kAbsentKeys, estimate,
+              kSigmas * std::sqrt(estimate * (1 - estimate) / kAbsentKeys));
   EXPECT_NEAR(estimate, options.fpr, 0.1 * options.fpr)
       << options.generations << " generations, " << options.keys << " keys";
 }

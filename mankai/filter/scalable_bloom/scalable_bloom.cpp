@@ -21,7 +21,7 @@ Result<BlockedBloom> make_slice(const ScalableBloom::Options& options, std::uint
                                .slice_tag = generation});
 }
 
-/// The keys of a window that no slice has known so far, and where they stand in it.
+/// The keys of a window that no queried slice has, and their positions in it.
 class Unknown {
  public:
   explicit Unknown(std::span<const Digest> digests) noexcept : count_(digests.size()) {
@@ -31,7 +31,8 @@ class Unknown {
 
   [[nodiscard]] std::span<const Digest> digests() const noexcept { return std::span(digests_).first(count_); }
 
-  /// Takes out the first `answers.size()` keys, or those of them that were known, and notes these in `seen`.
+  /// Removes those of the first `answers.size()` keys that are present, and records the answers in `seen`; `drop_all`
+  /// removes all of them.
   void drop_known(std::span<const bool> answers, bool* seen) noexcept { drop(answers, seen, false); }
   void drop_all(std::span<const bool> answers, bool* seen) noexcept { drop(answers, seen, true); }
 
@@ -60,7 +61,7 @@ void ask(const BlockedBloom& slice, Unknown& unknown, bool* seen) noexcept {
   unknown.drop_known(asked, seen);
 }
 
-/// Which slice each of another filter's slices joins: any of its generation that has room for the keys of both.
+/// Assigns each of another filter's slices to one of the same generation that has room for the keys of both.
 class Joins {
  public:
   static constexpr std::size_t kNone = kMaxSlices;
@@ -71,7 +72,7 @@ class Joins {
     }
   }
 
-  /// Returns kNone where there is none; the room of the one that is returned is taken.
+  /// Returns a slice and reserves its room, or kNone.
   std::size_t take_room_for(const BlockedBloom& slice) noexcept {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const BlockedBloom& ours = slices_[i];
@@ -150,7 +151,7 @@ bool ScalableBloom::observe(Digest digest) {
   return slices().back().observe(digest);
 }
 
-// Returns how many keys the newest slice takes; opens a new one where that would be none.
+// Returns the room of the newest slice; opens a new one if there is none.
 std::size_t ScalableBloom::make_room() {
   const auto room_in = [](const BlockedBloom& slice) {
     return static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
@@ -160,7 +161,7 @@ std::size_t ScalableBloom::make_room() {
   }
   const Options options{
       .keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory()};
-  // A hostile image may have the last generation that there can be.
+  // A hostile image may have the last possible generation.
   const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
   const bool has_grown = grow([&] { return make_slice(options, generation); });
   return has_grown ? room_in(slices().back()) : ~std::size_t{0};
@@ -202,7 +203,7 @@ void ScalableBloom::insert(std::span<const Digest> digests) {
 
 Result<void> ScalableBloom::merge(const ScalableBloom& other) {
   MANKAI_TRY(check_same_hash(other));
-  // What may fail comes first: copies of the slices that stay slices of their own.
+  // Allocates first: copies of the slices that are adopted.
   std::vector<BlockedBloom> taken_over;
   std::vector<std::pair<std::size_t, std::size_t>> joins;
   Joins rooms(slices());

@@ -3,7 +3,7 @@
 /// A Bloom filter that grows: sub-filters (slices), each a blocked filter larger and stricter than the one before.
 ///
 /// Keys are inserted into the newest slice; when that is full, the next new key opens another. A key may be present if
-/// any slice answers yes, so rates add up; each slice is sized for a rate lower by the tightening ratio r, and the sum
+/// any slice answers yes, so rates add up. Each slice is sized for a rate lower by the tightening ratio r, and the sum
 /// stays below the target for any number of slices.
 ///
 ///     slice 0: n keys at p0     slice 1: s n keys at p0 r     slice 2: s^2 n keys at p0 r^2     …
@@ -15,7 +15,7 @@
 ///          of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
 ///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 slices, and as many lines per miss.
-/// Cannot:  remove one key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
+/// Cannot:  remove a key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
 
 #include <cstdint>
 #include <span>
@@ -28,64 +28,58 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: one cache line per slice for a miss, newest slice first; batches go slice by slice.
+/// See the top of this file, and concepts.hpp for common members. Cost: one cache line per slice for a miss, newest
+/// slice first; batches query slice by slice.
 class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
  public:
   static constexpr std::uint16_t kKind = 4;
   static constexpr std::string_view kName = "scalable-bloom";
   static constexpr Promise kPromise{.no_false_negatives = true};
 
-  /// Stored in the image; the rest of a Growth's fields, with the bits of its double.
+  /// The fields of Growth.
   struct Params {
     std::uint64_t tightening_bits;
     std::uint32_t growth_factor;
     std::uint32_t bound;
   };
 
-  /// What to create.
   struct Options {
-    std::uint64_t keys = 0;  ///< of the first slice
+    std::uint64_t keys = 0;  ///< capacity of the first slice
     double fpr = 0.01;
     Growth growth = {};
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<ScalableBloom> create(const Options& options);
-  /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
 
   [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
   [[nodiscard]] Growth growth() const noexcept;
 
-  /// Inserts a key that no slice knows. Errors: std::bad_alloc where a slice cannot be made, which leaves the filter as
-  /// it was; past the last slice that there can be, the false positive rate rises instead.
+  /// Inserts a key unless a slice answers yes. Errors: std::bad_alloc if a slice cannot be allocated, with the filter
+  /// unchanged. Beyond the last possible slice the false-positive rate rises instead.
   void insert(Digest digest) { static_cast<void>(observe(digest)); }
-  /// Inserts, and returns whether the key had been seen before, as far as the filter can tell.
   bool observe(Digest digest);
 
-  /// Batches, in order: the fast path. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
-  /// After std::bad_alloc the keys before the one that found no room are in.
+  /// After std::bad_alloc the keys before the failing one have been inserted.
   void insert(std::span<const Digest> digests);
   using GrowingFilter::insert;
   void observe(std::span<const Digest> digests, std::span<bool> seen);
 
-  /// Adds the other filter's keys: a slice joins one of the same generation that has room for its keys, or is taken
-  /// over as a slice of its own; new keys then go to the highest generation that has room. The rates of the two add up:
-  /// at most twice the target. Errors: invalid_argument when seeds or
-  /// growth differ, or there would be too many slices; out_of_space, which leaves both as they were.
+  /// A slice is merged into one of the same generation with room for its keys, or adopted as a slice of its own; new
+  /// keys then go to the highest generation with room. The rates add up: at most twice the target. Errors:
+  /// invalid_argument if seeds or growth differ, or there would be too many slices; out_of_space, with both unchanged.
   [[nodiscard]] Result<void> merge(const ScalableBloom& other);
-  /// Forgets every key and all slices but the first. Memory of the image that a filter was opened from stays with the
-  /// filter.
+  /// Removes all keys and all slices but the first. Does not free the image that the filter was opened from.
   void clear() noexcept;
 
   [[nodiscard]] unsigned probes_per_key() const noexcept {
     return probes::kBlockLanes * static_cast<unsigned>(slice_count());
   }
-  /// The cache lines that a miss touches.
+  /// Of a miss.
   [[nodiscard]] double lines_per_key() const noexcept { return static_cast<double>(slice_count()); }
-  /// The rate that the formula gives for so many distinct keys in a filter grown from empty.
+  /// For a filter grown from empty.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 using Params = ScalableCountingBloom::Params;
 
 constexpr std::size_t kNoLimit = ~std::size_t{0};
-// A slice that is not the newest takes late keys up to this multiple of its capacity.
+// A slice that is not the newest accepts late keys up to this multiple of its capacity.
 constexpr double kLateFactor = 2;
 
 Growth growth_of(const Params& params) noexcept {
@@ -22,7 +22,7 @@ Growth growth_of(const Params& params) noexcept {
           .bound = static_cast<FprBound>(params.bound)};
 }
 
-// A slice's word holds the id after its last one; its first id while there is none.
+// A slice's slice_state is its last id + 1, or its first id if it has no keys.
 Result<CountingBloom> make_slice(const ScalableCountingBloom::Options& options, std::uint64_t generation,
                                  std::uint64_t first_id) {
   auto slice = CountingBloom::create({.keys = slice_keys(options.keys, options.growth, generation),
@@ -39,12 +39,12 @@ Result<CountingBloom> make_slice(const ScalableCountingBloom::Options& options, 
 
 bool has_ids(const CountingBloom& slice) noexcept { return slice.slice_state() > slice.slice_tag(); }
 
-// Automatic ids stop at the greatest.
+// Automatic ids stop at kMaxId.
 std::uint64_t last_of(std::uint64_t first, std::size_t count) noexcept {
   return count - 1 > ScalableCountingBloom::kMaxId - first ? ScalableCountingBloom::kMaxId : first + (count - 1);
 }
 
-// Returns how many more keys a slice takes, up to a multiple of its capacity.
+// How many more keys fit into a slice, up to a multiple of its capacity.
 std::size_t room_in(const CountingBloom& slice, double factor) noexcept {
   const auto most = static_cast<std::uint64_t>(factor * static_cast<double>(slice.capacity_keys()));
   return static_cast<std::size_t>(most - std::min(most, slice.keys_inserted()));
@@ -198,7 +198,7 @@ bool ScalableCountingBloom::owns(std::size_t slice, std::uint64_t id) const noex
   return slices()[slice].slice_tag() <= id && id < slices()[slice].slice_state();
 }
 
-// Returns the newest slice that starts at or below the id, or slice_count().
+// The newest slice whose first id is at most `id`, or slice_count().
 std::size_t ScalableCountingBloom::newest_from(std::uint64_t id) const noexcept {
   for (std::size_t i = slice_count(); i-- > 0;) {
     if (slices()[i].slice_tag() <= id) {
@@ -208,7 +208,7 @@ std::size_t ScalableCountingBloom::newest_from(std::uint64_t id) const noexcept 
   return slice_count();
 }
 
-// Opens a slice of the next generation. Returns false where there can be none.
+// Opens a slice of the next generation. Returns false if there can be no more.
 bool ScalableCountingBloom::open_slice(std::uint64_t first_id) {
   const Options options{.keys = initial_keys(),
                         .fpr = fpr_target(),
@@ -223,8 +223,7 @@ bool ScalableCountingBloom::open_slice(std::uint64_t first_id) {
   return grow([&] { return make_slice(options, generation + 1, first_id); });
 }
 
-// Returns which slice takes the id, and how many keys; opens one where that would be none. The slice is slice_count()
-// for an id below all of them.
+// The slice that takes the id, and its room; opens one if there is no room. slice_count() for an id below all slices.
 ScalableCountingBloom::Place ScalableCountingBloom::place_for(std::uint64_t id) {
   const std::size_t slice = newest_from(id);
   if (slice == slice_count()) {
@@ -234,7 +233,7 @@ ScalableCountingBloom::Place ScalableCountingBloom::place_for(std::uint64_t id) 
   if (const std::size_t room = room_in(slices()[slice], is_newest ? 1 : kLateFactor); room != 0) {
     return {.slice = slice, .room = room};
   }
-  // Of a late key's slice the new one takes the whole range: another late key finds it.
+  // A late key's new slice owns the whole range, so that other late keys find it.
   if (!open_slice(is_newest ? id : slices()[slice].slice_tag())) {
     return {.slice = slice, .room = kNoLimit};
   }
@@ -248,7 +247,7 @@ void ScalableCountingBloom::note_ids(std::size_t slice, std::uint64_t greatest) 
   next_id_ = std::max(next_id_, std::min(greatest + 1, kMaxId));
 }
 
-// The first slice begins at the first id.
+// The first slice's range begins at the first id.
 Result<void> ScalableCountingBloom::check_id(std::uint64_t id) const {
   if (id > kMaxId) {
     return fail(ErrorCode::invalid_argument,
@@ -277,7 +276,7 @@ Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
 
 void ScalableCountingBloom::insert(Digest digest) {
   const std::uint64_t id = next_id_;
-  const std::size_t slice = place_for(id).slice;  // the newest: no slice begins behind the next id
+  const std::size_t slice = place_for(id).slice;  // the newest: no range begins after the next id
   slices()[slice].insert(digest);
   note_ids(slice, id);
 }
@@ -345,7 +344,7 @@ std::size_t ScalableCountingBloom::insert(std::span<const Digest> digests, std::
       ++start;
       continue;
     }
-    // The neighbors that go to the same slice while it takes them.
+    // Neighbors that go to the same slice, up to its room.
     std::uint64_t greatest = ids[start];
     std::size_t end = start + 1;
     for (; end < digests.size() && end - start < room && ids[end] <= kMaxId && newest_from(ids[end]) == slice; ++end) {
@@ -385,12 +384,12 @@ EraseResult ScalableCountingBloom::erase_from_oldest(Digest digest) noexcept {
   return EraseResult::absent;
 }
 
-// Counts the keys in the newest slice up to one that it has no room for; returns how many.
+// Counts keys in the newest slice up to the first that does not fit; returns how many.
 std::size_t ScalableCountingBloom::observe_newest(std::span<const Digest> digests, std::span<bool> seen) {
   CountingBloom& newest = slices().back();
   std::size_t count = 0;
   while (count < digests.size()) {
-    // What the slice says yes to takes no room.
+    // Present keys take no room.
     const std::size_t room = room_in(newest, 1);
     if (room == 0 && !newest.may_contain(digests[count])) {
       break;
@@ -406,8 +405,8 @@ std::size_t ScalableCountingBloom::observe_newest(std::span<const Digest> digest
   return count;
 }
 
-// Counts the keys of a window that slices before the newest may hold, and those between them in the newest, up to one
-// that it has no room for. Returns how many.
+// Counts the keys of a window that slices before the newest may hold, and those between them in the newest, up to the
+// first that does not fit. Returns how many.
 std::size_t ScalableCountingBloom::observe_older(std::span<const Digest> digests, std::span<bool> seen) {
   std::array<bool, kSliceWindow> answers;
   const auto asked = std::span(answers).first(digests.size());
@@ -441,7 +440,7 @@ void ScalableCountingBloom::observe_in_oldest(std::span<const Digest> digests, s
     const auto window = digests.subspan(start, count);
     const std::size_t done = observe_older(window, seen.subspan(start, count));
     start += done;
-    // Where there can be no further slice, the newest takes what it has no room for.
+    // If there can be no further slice, the newest takes the rest.
     if (done < count && !open_slice(next_id_)) {
       slices().back().observe_distinct(digests.subspan(start, 1), seen.subspan(start, 1));
       ++start;
@@ -475,7 +474,7 @@ void ScalableCountingBloom::erase(std::span<const Digest> digests, std::span<Era
       slices()[i].may_contain(window, asked);
       holders.note(i, asked);
     }
-    // Erasing turns a yes into a no at most: a key that one slice may hold is in no other one later on.
+    // Erasing only turns yes into no: a key that only one slice may hold stays absent from the others.
     for (std::size_t i = 0; i < window.size(); ++i) {
       const std::size_t holder = holders[i];
       if (holder == Holders::kNone) {
@@ -487,7 +486,7 @@ void ScalableCountingBloom::erase(std::span<const Digest> digests, std::span<Era
   }
 }
 
-// Returns the one slice whose range has the id; slice_count() where there are several or none.
+// The only slice whose range has the id; slice_count() if there are several or none.
 std::size_t ScalableCountingBloom::sole_owner(std::uint64_t id) const noexcept {
   std::size_t owner = slice_count();
   for (std::size_t i = 0; i < slice_count(); ++i) {

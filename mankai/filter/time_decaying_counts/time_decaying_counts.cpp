@@ -18,10 +18,10 @@ namespace {
 using Params = TimeDecayingCounts::Params;
 using Options = TimeDecayingCounts::Options;
 
-constexpr std::uint32_t kUsualProbes = 4;  // of a filter sized by its bytes
+constexpr std::uint32_t kUsualProbes = 4;  // if sized by bytes
 constexpr std::uint32_t kStrictWidth = 32;
 constexpr std::uint32_t kUsualWidth = 16;
-// A cell counts to 15 at least, as those of counting-bloom do.
+// A cell counts to at least 15, as those of counting-bloom do.
 constexpr std::uint32_t kWholeBits = 4;
 constexpr std::uint32_t kByteBits = 8;
 constexpr std::size_t kWindow = 1024;
@@ -39,7 +39,7 @@ Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width
                     ", or force it (forced=yes)"};
 }
 
-// Fraction bits, and whether what stays forever had to be forced.
+// Fraction bits, and whether they required `forced`.
 struct Fraction {
   std::uint32_t bits = 0;
   bool is_forced = false;
@@ -199,7 +199,7 @@ Result<TimeDecayingCounts> TimeDecayingCounts::from_image(Image source) {
   MANKAI_TRY(check_decay_state(source, kernel::largest_cell(params.width_bits)));
   const DecayedShape shape = shape_of(params, source.header().cells_bytes, source.hash());
   TimeDecayingCounts filter(std::move(source), shape);
-  // A merge would add to cells behind the last.
+  // A merge would add to cells after the last.
   if (!filter.cells_.is_tail_zero()) {
     return fail(ErrorCode::corrupt,
                 "cells behind the last of " + std::to_string(filter.cell_count()) + " are not zero");
@@ -239,7 +239,7 @@ void TimeDecayingCounts::insert(Digest digest, std::uint32_t times) noexcept {
 void TimeDecayingCounts::insert_late(Digest digest, Tick at) noexcept {
   const std::uint64_t now = tick().value;
   const std::uint64_t age = now - std::min(at.value, now);
-  // Each late insert has a draw of its own, also of one key at one tick.
+  // Each late insert has its own draw, also for the same key and tick.
   const std::uint64_t draw =
       mix_integer(digest.value, cells_.shape().seed ^ mix_integer(keys_inserted(), now).value).value;
   const std::uint64_t units = cells_.late_units(age, draw);
@@ -279,7 +279,7 @@ void TimeDecayingCounts::estimate(std::span<const Digest> digests, std::span<Dec
   }
 }
 
-// Adds the other's cells as they are after so many epochs. Returns how many were cut.
+// Adds the other filter's cells, decayed by `epochs_behind`. Returns how many were cut.
 std::uint64_t TimeDecayingCounts::merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind) {
   const std::span<std::uint64_t> theirs = other.cells_.words();
   if (epochs_behind == 0) {
@@ -298,7 +298,7 @@ Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
   const std::uint64_t cut = merge_cells(other, behind);
   image().add_keys(other.keys_inserted());
   add_saturations(other.saturations() + cut);
-  // A cell is added to once, and so cut once.
+  // Each cell is added to once, and so cut at most once.
   set_cut_cells(cells_.with_cut(cut_cells().with(their_cut), std::min<std::uint64_t>(cut, 1), cells_.largest()));
   return {};
 }

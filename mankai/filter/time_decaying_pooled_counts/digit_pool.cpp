@@ -8,8 +8,8 @@ namespace {
 
 constexpr unsigned kWordBits = 64;
 
-// Homes are an eighth more than digits, so that a slot is found in about three steps when all are used; after the last
-// home there is space for slots that are pushed on.
+// There are an eighth more homes than digits, so that a slot is found in about three steps even if all are used; after
+// the last home there is space for displaced slots.
 constexpr std::uint64_t kSpareShare = 8;
 constexpr std::uint64_t kTailSlots = 64;
 
@@ -63,7 +63,7 @@ std::uint64_t DigitTable::words_for(const Shape& shape) noexcept {
   return PackedFields::words_for(slots_for(shape), slot_bits(shape));
 }
 
-// The first slot of the counter, or else the one where it would be.
+// The counter's first slot, or where it would be.
 std::uint64_t DigitTable::find(std::uint64_t counter) const noexcept {
   std::uint64_t at = home(counter);
   for (; at < slots_.count(); ++at) {
@@ -86,7 +86,7 @@ DigitTable::Run DigitTable::run_at(std::uint64_t at, std::uint64_t key) const no
 
 std::uint64_t DigitTable::high(std::uint64_t counter) const noexcept { return run_at(find(counter), counter + 1).high; }
 
-// No slot moves by more than one for each that is opened.
+// No slot moves by more than one per opened slot.
 bool DigitTable::has_room(std::uint64_t digits) const noexcept {
   if (digits_ - ledger_->in_use < digits || digits > kTailSlots) {
     return false;
@@ -134,7 +134,7 @@ void DigitTable::raise(std::uint64_t counter, std::uint64_t high) noexcept {
   write(start, counter + 1, high);
 }
 
-// Slots only move back: one is written at or before where it was read. So one pass does, in place.
+// Slots only move back, to at or before where they were read, so one pass in place suffices.
 void DigitTable::fade(FirstDigits& first, const Fading& fading) noexcept {
   std::uint64_t done = 0;
   std::uint64_t free_from = 0;
@@ -272,7 +272,7 @@ void DigitLists::give_back(std::uint64_t digit) noexcept {
   --ledger_->in_use;
 }
 
-// New digits go to the end of the list, so that a counter's stay in order.
+// Appends new digits to the list, so that a counter's digits stay in order.
 void DigitLists::raise(std::uint64_t counter, std::uint64_t high) noexcept {
   std::uint64_t last = 0;
   for (std::uint64_t link = heads_[counter / group_]; link != 0; link = next_[link - 1]) {
@@ -303,7 +303,7 @@ DigitLists::Group DigitLists::read(std::uint64_t group) const noexcept {
   return found;
 }
 
-// Writes numbers with no more digits than before, and frees the digits that are left.
+// Writes numbers with no more digits than before, and frees the others.
 void DigitLists::rewrite(std::uint64_t group, const std::array<std::uint64_t, kShared>& highs) noexcept {
   std::array<std::uint64_t, kShared> left = highs;
   std::uint64_t last = 0;
@@ -347,7 +347,7 @@ void DigitLists::fade(FirstDigits& first, const Fading& fading) noexcept {
 
 namespace {
 
-// Marks a digit as seen; returns whether it was before.
+// Marks a digit as seen; returns whether it was marked before.
 bool is_again(std::span<std::uint64_t> seen, std::uint64_t digit) noexcept {
   std::uint64_t& word = seen[digit / kWordBits];
   const std::uint64_t bit = std::uint64_t{1} << (digit % kWordBits);
@@ -358,7 +358,7 @@ bool is_again(std::span<std::uint64_t> seen, std::uint64_t digit) noexcept {
 
 }  // namespace
 
-// Every digit is visited at most once, so lists neither join nor loop, and the traversal ends.
+// Visits every digit at most once, so lists neither join nor loop, and the traversal ends.
 Result<void> DigitLists::check(std::uint64_t offset) const {
   if (ledger_->in_use > ledger_->peak || ledger_->peak > digits_.count() || ledger_->first_free > ledger_->peak) {
     return wrong("impossible counts of digits", offset);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Extra digits of counters whose first digit, 4 bits, is stored elsewhere: a pool of digits, and a lookup table that
-/// maps counters to them. Two interchangeable views over words that the caller owns:
+/// maps counters to them. Two interchangeable views over words owned by the caller:
 ///
 ///   - `DigitTable`: digits and lookup in one array of slots, sorted by counter, with gaps. A slot is the counter's
 ///     number plus one (0: free) and a digit. Counter c's slots begin at its home, the share c / m of the array, or
@@ -10,16 +10,16 @@
 ///         slots: | 0 | 7,d1 | 7,d2 | 9,d1 | 0 | 0 | 14,d1 | 0 | …          counter 7 = d2 d1 and its first digit
 ///                      ▲ home of 7   ▲ home of 8 and 9
 ///
-///     A linear-probing hash table with a monotone hash: counters that overflow are spread evenly, since keys hash to
-///     them, and a pass over counters and table is one sequential merge. There are no links. The positions of slots
-///     follow from the set of slots, so an image is checked by recomputing them.
+///     A linear-probing hash table with a monotone hash: keys hash to counters, so counters that overflow are spread
+///     evenly, and a pass over counters and table is one sequential merge. There are no links. The set of slots
+///     determines their positions, so an image is checked by recomputing them.
 ///
-///   - `DigitLists`: an array of digits, each with a link to the next in its list; free ones are listed, too. One head
-///     per counter (the array of m links), or one per 16 counters and a second link in each digit, back to its counter
-///     (two-way links).
+///   - `DigitLists`: an array of digits, each with a link to the next in its list; free digits form a list, too. One
+///     head per counter (the array of m links), or one per 16 counters and a second link in each digit, back to its
+///     counter (two-way links).
 ///
 /// Source:  [Cheng2005] §4.1, "free counter pool" and "lookup table". The paper does not say how the table is searched,
-///          nor what it costs, which decides whether anything is saved: docs/filters/time_decaying_pooled_counts.md.
+///          nor its cost, which decides whether anything is saved: docs/filters/time_decaying_pooled_counts.md.
 
 #include <algorithm>
 #include <array>
@@ -37,27 +37,27 @@ namespace mankai::pool {
 
 inline constexpr unsigned kDigitBits = 4;
 inline constexpr std::uint64_t kLargestDigit = 15;
-/// Extra digits of a counter: with the first, 32 bits.
+/// With the first digit, a counter has 32 bits.
 inline constexpr unsigned kMaxExtraDigits = 7;
-/// Most counters and digits: their numbers plus one fit in 32 bits.
+/// Numbers of counters and digits, plus one, fit in 32 bits.
 inline constexpr std::uint64_t kMaxCounters = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t kMaxDigits = std::uint64_t{1} << 31;
 
-/// Returns how many digits it takes to write a number, 0 for 0.
+/// Number of hexadecimal digits; 0 for 0.
 [[nodiscard]] constexpr unsigned digits_of(std::uint64_t value) noexcept {
   return (static_cast<unsigned>(std::bit_width(value)) + kDigitBits - 1) / kDigitBits;
 }
 
-/// What the pool is made for.
+/// Size of the pool.
 struct Shape {
   std::uint64_t counters = 0;  ///< 1 to kMaxCounters
   std::uint64_t digits = 0;    ///< 1 to kMaxDigits
 };
 
-/// The counts that change with the digits, in the image before the cells.
+/// Counts that change with the digits; in the image before the cells.
 struct Ledger {
   std::uint64_t in_use = 0;      ///< digits that belong to counters
-  std::uint64_t peak = 0;        ///< largest value of it so far; lists: digits from it on were never used
+  std::uint64_t peak = 0;        ///< maximum of in_use; lists: digits from this one on were never used
   std::uint64_t first_free = 0;  ///< lists: a returned digit, plus one; 0: none
 };
 
@@ -69,7 +69,7 @@ struct Bits {
   std::uint64_t lookup_used = 0;
 };
 
-/// The first digits: 16 in a word, low bits first.
+/// An array of first digits: 16 per word, low bits first.
 class FirstDigits {
  public:
   FirstDigits() noexcept = default;
@@ -80,7 +80,7 @@ class FirstDigits {
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t* words() const noexcept { return words_; }
-  /// Whether the padding is zero, as it must be.
+  /// Whether the padding is zero, as required.
   [[nodiscard]] bool is_tail_zero() const noexcept {
     return count_ % kInWord == 0 || words_[count_ / kInWord] >> shift(count_) == 0;
   }
@@ -95,7 +95,7 @@ class FirstDigits {
   void increment(std::uint64_t at) noexcept { words_[at / kInWord] += std::uint64_t{1} << shift(at); }
   void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at / kInWord, 1); }
 
-  /// Decays the counters from `begin` to before `end`, which have no extra digits.
+  /// Decays the counters in [begin, end), which have no extra digits.
   void fade(std::uint64_t begin, std::uint64_t end, const std::array<std::uint8_t, 256>& pairs) noexcept;
 
  private:
@@ -108,13 +108,13 @@ class FirstDigits {
   std::uint64_t count_ = 0;
 };
 
-/// The decay of a number of epochs, as a table for first digits and a function for whole counters.
+/// Decay by a number of epochs.
 class Fading {
  public:
   Fading(const WholeDecay& decay, std::uint64_t epochs) noexcept;
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t value) const noexcept { return decay_.after(value, epochs_); }
-  /// Maps two digits at once.
+  /// A table that decays two first digits at once.
   [[nodiscard]] const std::array<std::uint8_t, 256>& pairs() const noexcept { return pairs_; }
 
  private:
@@ -131,14 +131,14 @@ class DigitTable {
 
   [[nodiscard]] static std::uint64_t words_for(const Shape& shape) noexcept;
 
-  /// Returns the counter's extra digits as a number: its value is 16 times that plus its first digit. Never fails.
-  /// Cost: some three slots beside each other, while the pool is not full.
+  /// The counter's extra digits as a number: the counter's value is 16 times that plus its first digit. Cost: about
+  /// three adjacent slots while the pool is not full.
   [[nodiscard]] std::uint64_t high(std::uint64_t counter) const noexcept;
   /// Replaces them by a number with at least as many digits. Pre: has_room() for the additional digits.
   void raise(std::uint64_t counter, std::uint64_t high) noexcept;
-  /// Whether that many more digits can be taken, by any counters.
+  /// Whether that many more digits can be allocated, by any counters.
   [[nodiscard]] bool has_room(std::uint64_t digits) const noexcept;
-  /// Whether these digits, and that many more, fit in a table of another size.
+  /// Whether these digits, and that many more, fit in a pool of another size.
   [[nodiscard]] bool fits(const Shape& shape, std::uint64_t digits) const noexcept;
 
   /// Calls `visit(counter, high)` for each counter that has extra digits, in order.
@@ -158,12 +158,11 @@ class DigitTable {
 
   /// Decays all counters, and frees leading digits that become 0. Cost: a pass over counters and table.
   void fade(FirstDigits& first, const Fading& fading) noexcept;
-  /// Whether everything is where it must be; `offset` is that of our first word. Errors: corrupt.
+  /// Checks the position of every slot; `offset` is that of the first word. Errors: corrupt.
   [[nodiscard]] Result<void> check(std::uint64_t offset) const;
   [[nodiscard]] Bits bits() const noexcept;
 
  private:
-  /// The digits of one counter, which are adjacent.
   struct Run {
     std::uint64_t high = 0;
     std::uint64_t digits = 0;
@@ -180,14 +179,14 @@ class DigitTable {
   Ledger* ledger_ = nullptr;
   std::uint64_t digits_ = 0;
   std::uint64_t counters_ = 0;
-  std::uint64_t scale_ = 0;  ///< homes for each counter, times 2^32
+  std::uint64_t scale_ = 0;  ///< slots per counter, times 2^32
   PackedFields slots_;
 };
 
 /// See the top of this file.
 class DigitLists {
  public:
-  /// Counters that share a list: 1, or 16 and each digit names its own.
+  /// Counters per list: 1, or 16, in which case each digit stores its counter.
   enum class Heads : std::uint8_t { each, shared };
 
   DigitLists(std::uint64_t* words, const Shape& shape, Heads heads, Ledger* ledger) noexcept;
@@ -224,7 +223,6 @@ class DigitLists {
  private:
   static constexpr std::uint64_t kShared = 16;
 
-  /// The counters of one list.
   struct Group {
     std::array<std::uint64_t, kShared> high{};
     std::array<std::uint8_t, kShared> digits{};
@@ -246,7 +244,7 @@ class DigitLists {
   PackedFields digits_;
   PackedFields next_;
   PackedFields heads_;
-  PackedFields owners_;  ///< none where each counter has a list
+  PackedFields owners_;  ///< empty if each counter has a list
 };
 
 }  // namespace mankai::pool

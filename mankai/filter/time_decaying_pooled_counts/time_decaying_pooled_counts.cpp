@@ -20,7 +20,7 @@ using Options = TimeDecayingPooledCounts::Options;
 constexpr double kMostShare = pool::kMaxExtraDigits;
 constexpr std::uint64_t kWordBits = 64;
 constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
-// Growing by half each time costs some three copies of a digit in all.
+// Growing by half copies each digit about three times in all.
 constexpr std::uint64_t kLeastGrowth = 64;
 
 std::uint8_t number(bool flag) noexcept { return static_cast<std::uint8_t>(flag); }
@@ -74,7 +74,7 @@ Result<void> check_params(const Params& params) {
 // Whether one more needs another digit.
 bool is_at_ceiling(std::uint64_t high) noexcept { return pool::digits_of(high + 1) > pool::digits_of(high); }
 
-// The gate has k bits of its own a key: other positions than the counters, or it would say nothing that they do not.
+// The gate has its own k positions per key: with the counters' positions it would add no information.
 probes::CellSequence gate_positions(Digest digest) noexcept {
   return probes::CellSequence(Digest{probes::remix(digest)});
 }
@@ -180,7 +180,7 @@ Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::create_like(const Mem
   return filter;
 }
 
-// Sizes are bounded before they are added up: hostile ones must not overflow their way into a match.
+// Bounds the sizes before adding them: hostile ones must not overflow to a match.
 Result<void> TimeDecayingPooledCounts::check_head(const Image& image) {
   const auto params = image.params<Params>();
   const auto& head = *reinterpret_cast<const Head*>(image.words().data());
@@ -252,7 +252,7 @@ std::uint64_t TimeDecayingPooledCounts::high(std::uint64_t counter) const noexce
 std::uint64_t TimeDecayingPooledCounts::smallest_counter(Digest digest) const noexcept {
   std::uint64_t smallest = ~std::uint64_t{0};
   for_each_counter(digest, [&](std::uint64_t counter) {
-    // No digit of the pool makes a counter smaller than its first.
+    // Extra digits only raise a counter above its first digit.
     if (const std::uint64_t first = first_[counter]; first < smallest) {
       smallest = std::min(smallest, high(counter) << pool::kDigitBits | first);
     }
@@ -330,7 +330,7 @@ void TimeDecayingPooledCounts::make_room(unsigned digits) {
     return;
   }
   const std::uint64_t counters = cell_count();
-  // More than all the digits that all counters can have is never needed.
+  // The most digits that all counters can use.
   const std::uint64_t most = std::min(pool::kMaxDigits, counters * pool::kMaxExtraDigits);
   for (std::uint64_t size = head().pool_digits; size < most;) {
     size = std::min(most, size + std::max(size / 2, kLeastGrowth));

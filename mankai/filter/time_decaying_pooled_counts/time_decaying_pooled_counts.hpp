@@ -2,38 +2,37 @@
 
 /// Decayed counts of keys as in time-decaying-counts, in counters as long as their counts.
 ///
-/// Most keys are rare, so most counters are small: each has 4 bits, its first digit. One that exceeds 15 takes another
-/// digit from a pool, and returns it when it has decayed: value = Σ d_i · 16^i. A lookup table maps counters to their
+/// Most keys are rare, so most counters are small: each has 4 bits, its first digit. A counter that exceeds 15 takes
+/// another digit from a pool, and returns it after decay: value = Σ d_i · 16^i. A lookup table maps counters to their
 /// digits. The paper's example, with two extra digits 2 and 1: 1 · 256 + 2 · 16 + 0 = 288.
 ///
 ///     cells: | ledger 64 B | first digits: k partitions of 4-bit counters | gate | pool and lookup table | zeros |
 ///
-/// With equally many counters, a key's are those of time-decaying-counts, and with the default rules they have the
-/// values of its cells with the floor policy and 32 bits: estimates are equal, bit for bit (tests).
+/// With equally many counters, a key's counters are those of time-decaying-counts. With the default rules their values
+/// equal its cells with the floor policy and 32 bits, so estimates are equal bit for bit (tests).
 ///
 /// Choices, each with a measurable effect (`mankai lab web-profiling`):
-///   - lookup: `hash`, digits in one array sorted by counter with gaps, no links (default); `links`, the paper's
-///     two-way links; `array`, one link per counter. Same answers. digit_pool.hpp draws them.
-///   - overflow: `per_counter`, each counter carries for itself (§4.2); `all` (§4.1): a counter below its ceiling, the
-///     largest value of its digits, counts; one at its ceiling carries only when all k counters of an inserted key are
-///     at theirs. It never undercounts: while a counter v of the key is below its ceiling, the key was inserted at most
-///     v times; with this insertion v + 1, which is within the ceiling. It needs no more digits, and counts fewer
+///   - lookup: `hash` (default), the paper's two-way `links`, or an `array` of links; see digit_pool.hpp. Same answers.
+///   - overflow: `per_counter`, each counter carries independently (§4.2); `all` (§4.1): a counter below its ceiling,
+///     the largest value of its digits, counts; one at its ceiling carries only when all k counters of an inserted key
+///     are at theirs. It never undercounts: while a counter v of the key is below its ceiling, the key was inserted at
+///     most v times; with this insertion v + 1, which is within the ceiling. It needs no more digits, and counts fewer
 ///     collisions.
-///   - when the pool is empty: `grow`, the image is rebuilt with half as many digits more; `saturate`, the counter
-///     keeps the largest value of its digits; this is counted, and estimates that may be too low say so.
-///   - gate: the paper's first Bloom filter, with as many bits as counters. A key that is absent from it has no count.
-///     It never decays, as in the paper: after as many distinct keys as there are counters it passes all keys.
+///   - when the pool is empty: `grow` rebuilds the image with half as many digits more; `saturate` keeps the counter at
+///     the largest value of its digits, and estimates that may be too low are reported as saturated.
+///   - gate: the paper's first Bloom filter, with as many bits as counters. A key absent from it has no count. It never
+///     decays, as in the paper: after as many distinct keys as there are counters it passes all keys.
 ///
-/// Source:  [Cheng2005] §4, the optimized time-decaying Bloom filter. Differs: partitions, and λ is a multiple of
-///          2^-32, as in time-decaying-counts; what happens when the pool is empty, and how the table is searched, is
-///          not specified there. Its pool of m / 2 digits is 5 to 70 times too large on decaying Zipf streams: use a
-///          smaller pool_share, and let it grow.
+/// Source:  [Cheng2005] §4, the optimized time-decaying Bloom filter. Differs: partitions; λ is a multiple of 2^-32, as
+///          in time-decaying-counts. The paper does not specify what happens when the pool is empty, nor how the table
+///          is searched. Its pool of m / 2 digits is 5 to 70 times too large on decaying Zipf streams: use a smaller
+///          pool_share and `grow`.
 /// Formula: false positives and counts as time-decaying-counts. Bits with hash: 4 per counter, and 9/8 · (4 +
 ///          ⌈log2(counters + 1)⌉) per digit of the pool.
 /// Cannot:  be read beside a writer, since digits move. Be exact: rounding down loses up to 1 / (1 - λ); with ceil it
 ///          never undercounts, but counts below that never decay.
 /// Tried:   a hash table with a mixed hash and deletions: decay then needs m lookups, or a bit per counter. Sorted by
-///          counter it is one merge.
+///          counter, decay is one merge.
 
 #include <array>
 #include <cstddef>
@@ -51,27 +50,26 @@
 
 namespace mankai {
 
-/// How the digits of a counter are found. The values of these enumerations are part of the image format.
+/// How to find a counter's digits. The values of these enumerations are part of the image format.
 enum class PoolLookup : std::uint8_t { hash = 0, links = 1, array = 2 };
 /// Which counters take another digit.
 enum class OverflowRule : std::uint8_t { per_counter = 0, all = 1 };
 /// What happens when the pool is empty.
 enum class EmptyPool : std::uint8_t { grow = 0, saturate = 1 };
 
-/// Return the names used in specs.
+/// The names used in specs.
 [[nodiscard]] std::string_view name(PoolLookup lookup) noexcept;
 [[nodiscard]] std::string_view name(OverflowRule rule) noexcept;
 [[nodiscard]] std::string_view name(EmptyPool policy) noexcept;
 
-/// See the top of this file. Cost: k cache lines per key, and one more for each counter that is looked up; `advance` a
-/// pass over the cells. Threads: any number of readers, or one writer alone.
+/// See the top of this file, and concepts.hpp for common members. Cost: k cache lines per key, and one more per counter
+/// with extra digits; `advance` a pass over the cells. Threads: any number of readers, or one writer alone.
 class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts> {
  public:
   static constexpr std::uint16_t kKind = 8;
   static constexpr std::string_view kName = "time-decaying-pooled-counts";
   static constexpr Promise kPromise{.no_false_negatives = true, .forgets = true};
 
-  /// Stored in the image.
   struct Params {
     std::uint64_t lambda_q32;  ///< λ · 2^32
     std::uint64_t epoch_us;    ///< microseconds
@@ -90,7 +88,7 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
     double fpr = 0.01;
     std::uint64_t counters = 0;  ///< first digits, rounded down to a multiple of k; 0: what the keys need
     std::uint32_t k = 0;         ///< counters per key, at most 64; 0 for ceil(log2(1 / fpr)), with counters 4
-    double pool_share = 0.5;     ///< digits in the pool for each counter, at most 7
+    double pool_share = 0.5;     ///< digits in the pool per counter, at most 7
     Decay decay;
     DecayPolicy policy = DecayPolicy::floor;  ///< or ceil
     PoolLookup lookup = PoolLookup::hash;
@@ -98,7 +96,7 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
     EmptyPool when_empty = EmptyPool::grow;
     bool gate = false;
     HashSpec hash = HashSpec::random();
-    Memory memory = system_memory();  ///< also for growing; a filter from an image grows in the system's
+    Memory memory = system_memory();  ///< also for growing; a filter from an image grows in system memory
   };
 
   /// Bytes and digits, allocated and used.
@@ -110,24 +108,20 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
     std::uint64_t digits_bytes_used = 0;
     std::uint64_t lookup_bytes_used = 0;
     std::uint64_t digits = 0;         ///< in the pool
-    std::uint64_t digits_in_use = 0;  ///< that belong to counters
-    std::uint64_t digits_peak = 0;    ///< the most since it was created, cleared or last grown
+    std::uint64_t digits_in_use = 0;  ///< belonging to counters
+    std::uint64_t digits_peak = 0;    ///< maximum since creation, `clear` or the last growth
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<TimeDecayingPooledCounts> create(const Options& options);
-  /// Takes over an image of this kind. Errors: corrupt; unsupported_version for an unknown choice.
   [[nodiscard]] static Result<TimeDecayingPooledCounts> from_image(Image source);
-  /// Makes an empty filter like this one, its pool as large as it has grown. Errors: out_of_space.
+  /// The pool is as large as this one has grown. Errors: out_of_space.
   [[nodiscard]] Result<TimeDecayingPooledCounts> create_like(const Memory& memory = system_memory()) const;
 
-  /// Every insert counts, also of a key that is present. Throws bad_alloc, with nothing changed, if the pool cannot
-  /// grow. A filter that grows no longer uses the bytes that it was attached to.
+  /// Every insert counts, also of a present key. Throws bad_alloc, with nothing changed, if the pool cannot grow. A
+  /// filter that has grown no longer uses the bytes that it was attached to.
   void insert(Digest digest);
   using DecayingCounts::insert;
-  /// Returns whether anything of the key may be left.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return smallest(digest) != 0; }
-  /// Returns the decayed count of the key.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept {
     const std::uint64_t value = smallest(digest);
     return decayed_count(value, decay(), cut_cells().may_concern(value));
@@ -135,10 +129,9 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
   using DecayingCounts::estimate;
   using DecayingCounts::may_contain;
 
-  /// Removes every key; the tick and the size of the pool stay.
+  /// Keeps the tick and the size of the pool.
   void clear() noexcept;
 
-  /// Cost: none to speak of.
   [[nodiscard]] Use use() const noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
@@ -147,22 +140,20 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
   [[nodiscard]] OverflowRule overflow() const noexcept { return overflow_; }
   [[nodiscard]] EmptyPool when_empty() const noexcept { return when_empty_; }
   [[nodiscard]] bool has_gate() const noexcept { return has_gate_; }
-  /// First digits.
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return cells_per_probe_ * k_; }
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept { return cells_per_probe_; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return k_; }
-  /// The cache lines that an operation touches: first digits, gate, and the pool at each of them.
+  /// First digits, gate, and the pool for each of them.
   [[nodiscard]] double lines_per_key() const noexcept { return (has_gate_ ? 3.0 : 2.0) * k_; }
 
-  /// The probability that an absent key has a count, from the cells as they are: the product of the partitions' fills,
-  /// and of the gate's.
+  /// The product of the partitions' fills and the gate's fill.
   [[nodiscard]] double fpr_estimate() const noexcept;
 
  private:
   friend DecayingCounts<TimeDecayingPooledCounts>;
   friend SingleCallFilter<TimeDecayingPooledCounts>;
 
-  // The first line of the cells; first digits begin at the next one.
+  // The first line of the cells; first digits start at the next one.
   struct Head {
     std::uint64_t cells_per_probe;
     std::uint64_t pool_digits;
@@ -178,12 +169,12 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
     std::uint64_t end = 0;
   };
 
-  /// The counters that carry when a key is inserted, and their extra digits before.
+  /// The counters that carry when a key is inserted, and their extra digits before the carry.
   struct Carries {
     std::array<std::uint64_t, kernel::kMaxProbes> counters;
     std::array<std::uint64_t, kernel::kMaxProbes> highs;
     unsigned count = 0;
-    unsigned digits = 0;  // that they take from the pool
+    unsigned digits = 0;  // taken from the pool
   };
 
   explicit TimeDecayingPooledCounts(Image source) noexcept;
@@ -204,7 +195,7 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
   void for_each_counter(Digest digest, const Visit& visit) const;
   [[nodiscard]] std::uint64_t high(std::uint64_t counter) const noexcept;
   [[nodiscard]] std::uint64_t smallest_counter(Digest digest) const noexcept;
-  /// The same, or 0 where the gate is closed.
+  /// As smallest_counter, but 0 if the gate rejects the key.
   [[nodiscard]] std::uint64_t smallest(Digest digest) const noexcept;
   [[nodiscard]] bool passes_gate(Digest digest) const noexcept;
   void open_gate(Digest digest) noexcept;
@@ -216,7 +207,6 @@ class TimeDecayingPooledCounts : public DecayingCounts<TimeDecayingPooledCounts>
   void count_cut(std::uint64_t counter_value) noexcept;
   void prefetch(Digest digest) const noexcept;
   void decay_cells(std::uint64_t now, std::uint64_t epochs) noexcept;
-  /// Counters that are not 0.
   [[nodiscard]] PartitionFill partitions() const noexcept;
 
   Memory memory_ = system_memory();

@@ -364,7 +364,7 @@ TEST(PooledCounts, a_pool_that_cannot_grow_changes_nothing) {
   }
 }
 
-TEST(PooledCounts, the_gate_stops_strangers_and_no_member) {
+TEST(PooledCounts, the_gate_stops_absent_keys_and_no_member) {
   Options options = options_of(PoolLookup::hash, 0.9);
   auto open = Pooled::create(options).value();
   options.gate = true;
@@ -372,7 +372,7 @@ TEST(PooledCounts, the_gate_stops_strangers_and_no_member) {
   EXPECT_GT(gated.use().gate_bytes, 0U);
   Random random(5);
   const std::vector<Digest> members = random.digests(60);
-  const std::vector<Digest> strangers = random.digests(20000);
+  const std::vector<Digest> absent_keys = random.digests(20000);
   for (const Digest key : members) {
     EXPECT_EQ(gated.observe(key), gated.may_contain(key) && gated.estimate(key).raw > 1);
     open.insert(key);
@@ -381,7 +381,7 @@ TEST(PooledCounts, the_gate_stops_strangers_and_no_member) {
     EXPECT_EQ(gated.estimate(key), open.estimate(key));
   }
   const auto passed = [&](const Pooled& filter) {
-    return std::ranges::count_if(strangers, [&](Digest key) { return filter.may_contain(key); });
+    return std::ranges::count_if(absent_keys, [&](Digest key) { return filter.may_contain(key); });
   };
   EXPECT_LT(passed(gated), passed(open) / 2);
   EXPECT_LT(gated.fpr_estimate(), open.fpr_estimate() / 2);

@@ -21,7 +21,7 @@ constexpr std::uint32_t kMaxShrink = 8;
 constexpr std::uint64_t kMaxCounters = std::uint64_t{1} << 31;
 constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 constexpr std::uint8_t kDownwards = 16;
-// Where counts fade more slowly, skipping many epochs takes too long: each is a pass over what hangs together.
+// With slower decay, skipping many epochs takes too long: each is a pass over dependent counters.
 constexpr std::uint64_t kLeastLoss = kLambdaOne >> 12;
 
 bool is_width(std::uint32_t bits) noexcept { return bits == 4 || bits == 8; }
@@ -85,7 +85,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
     return fail(ErrorCode::unsupported_version,
                 "rounding " + std::to_string(params.rounding) + " at offset 87 of a later library: use a newer one");
   }
-  // Bounded first: a hostile size must not overflow its way into a match.
+  // Bounds the size first: a hostile one must not overflow to a match.
   if (params.cells_per_probe == 0 || params.cells_per_probe > kMaxCounters / params.k ||
       cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt,
@@ -187,7 +187,7 @@ std::uint64_t TimeDecayingTieredCounts::path_value(const Node& cell) const noexc
   return value;
 }
 
-// Adds 1 to a path; returns false, having changed nothing, where all its digits are at their largest.
+// Adds 1 to a path; returns false, with nothing changed, if all its digits are at their largest.
 bool TimeDecayingTieredCounts::raise(const Node& cell) noexcept {
   Node node = cell;
   while (digit(node) == largest_digit()) {
@@ -245,7 +245,7 @@ TimeDecayingTieredCounts::Children TimeDecayingTieredCounts::children_of(const N
   return {.begin = node.at << shrink_bits_, .end = std::min((node.at + 1) << shrink_bits_, per_probe_[node.tier - 1])};
 }
 
-// Below a counter that is 0, and stays so, its children do not know of each other.
+// Once a counter is 0 it stays 0, and its children decay independently.
 void TimeDecayingTieredCounts::fade_tree(const Node& root, std::uint64_t epochs) noexcept {
   if (root.tier == 0) {
     const WholeDecay decay{.lambda_q32 = lambda_q32_, .rounds_up = rounds_up_};
@@ -267,7 +267,7 @@ void TimeDecayingTieredCounts::fade_tree(const Node& root, std::uint64_t epochs)
   }
 }
 
-// Whether all children can hold what they would be left with when the counter is rounded down.
+// Whether all children can hold the remainder of rounding the counter down.
 bool TimeDecayingTieredCounts::can_take(const Node& node, std::uint64_t rest_q32) const noexcept {
   const Children children = children_of(node);
   for (std::uint64_t at = children.begin; at < children.end; ++at) {
@@ -279,8 +279,8 @@ bool TimeDecayingTieredCounts::can_take(const Node& node, std::uint64_t rest_q32
   return true;
 }
 
-// A parent that must be rounded down can be where its own children take the rest; at the bottom the policy says. The
-// rule `downwards` does not look so far.
+// A child that must be rounded down can be if its own children hold the remainder; at the bottom the policy decides.
+// `downwards` does not look ahead.
 bool TimeDecayingTieredCounts::can_hold(const Node& node, std::uint64_t target_q32) const noexcept {
   if (target_q32 <= largest_digit() * kLambdaOne) {
     return true;
@@ -291,8 +291,8 @@ bool TimeDecayingTieredCounts::can_hold(const Node& node, std::uint64_t target_q
   return node.tier == 0 ? !rounds_up_ : can_take(node, target_q32 % kLambdaOne << width_bits_);
 }
 
-// One epoch of a counter and all below it. `rest_q32` is what its parent leaves it, or takes. Returns whether anything
-// changed.
+// Decays a counter and all below it by one epoch. The parent adds `rest_q32`, or subtracts it if negative. Returns
+// whether anything changed.
 bool TimeDecayingTieredCounts::fade_once(const Node& node, std::int64_t rest_q32) noexcept {
   const std::uint64_t before = digit(node);
   const std::int64_t target = static_cast<std::int64_t>(before * lambda_q32_) + rest_q32;
@@ -306,7 +306,7 @@ bool TimeDecayingTieredCounts::fade_once(const Node& node, std::int64_t rest_q32
   if (node.tier == 0) {
     return has_changed;
   }
-  // Below 0 where more is to be taken than there is: the children have it, or the path is rounded up.
+  // Negative if the children must return more than the parent has: they have it, or the path is rounded up.
   const std::int64_t left = (target - static_cast<std::int64_t>(after * kLambdaOne)) * (std::int64_t{1} << width_bits_);
   const std::int64_t rest = takes_back_ ? left : std::max<std::int64_t>(left, 0);
   const Children children = children_of(node);
@@ -316,7 +316,7 @@ bool TimeDecayingTieredCounts::fade_once(const Node& node, std::int64_t rest_q32
   return has_changed;
 }
 
-// Paths that are not 0 among those through a counter.
+// Number of nonzero paths through a counter.
 std::uint64_t TimeDecayingTieredCounts::count_nonzero(const Node& node) const noexcept {
   if (digit(node) != 0) {
     const unsigned shift = shrink_bits_ * node.tier;

@@ -15,30 +15,29 @@
 ///     cells: | tier 0: k partitions | tier 1: k partitions | … | zeros |     each tier from a whole word on
 ///
 /// With equally many cells, a key's cells are those of time-decaying-counts. A parent counts the carries of all its
-/// children, so a path is never too low; the carries of other children make it too high, the price of having no pool
-/// and no links.
+/// children, so a path is never too low. The carries of its siblings make it too high: the price of no pool and no
+/// links.
 ///
-/// **Decay** needs no keys and runs from the top down. The target of a counter p is t = λ p + the remainder from its
-/// parent. It becomes ⌊t⌋, and the remainder 2^w (t - ⌊t⌋) is added to each of its children; if one of them could not
-/// hold that, it becomes ⌈t⌉, and 2^w (⌈t⌉ - t) is subtracted from each child, which borrows from its own children if
-/// it has less. At the bottom the policy rounds; a borrow that cannot be met there is dropped, which rounds up. So the
-/// path of the largest value under a parent decays as a whole number does, and its neighbors not below what they share
-/// with it. All computation is exact in units of 2^-32.
+/// **Decay** runs from the top down. The target of a counter p is t = λ p + the remainder from its parent. It becomes
+/// ⌊t⌋, and the remainder 2^w (t - ⌊t⌋) is added to each of its children. If a child could not hold that, p becomes
+/// ⌈t⌉, and 2^w (⌈t⌉ - t) is subtracted from each child, which borrows from its own children if it has less. At the
+/// bottom the policy rounds; a borrow that is impossible there is dropped, which rounds up. So the path of the largest
+/// value under a parent decays as an integer does, and its neighbors never fall below what they share with it. All
+/// computation is exact in units of 2^-32.
 ///
 /// The rule `downwards` subtracts nothing from children: another reading of the paper, which never undercounts either.
 /// But a path with two digits hardly decays, since its lower digit must be near 0 before the upper one can be rounded
-/// down. 300 with λ = 0.9 is 286 after ten epochs and 149 after thirty, where 102 and 8 are right; with the policy ceil
-/// it stays at 298 forever, where the limit is 10 (tests).
+/// down; docs/filters/time_decaying_tiered_counts.md has an example.
 ///
 /// Source:  [Cheng2005] §1, the "exponential" time-decaying Bloom filter: "a series of basic TBFs as components, each
-///          responsible for a small group of bits in a large counter". It is named there and nowhere described; which
-///          counter is whose parent, the carry and the decay are ours. Partitions and λ as in time-decaying-counts.
-/// Formula: with c cells in tier 0, w c Σ_j 2^(-a j) bits: 5.33 a cell with w = 4, a = 2. A path is never below what a
-///          cell of time-decaying-counts has with the floor policy and 32 bits, nor with ceil below the exact count.
-/// Cannot:  decay very slowly: λ is at most 1 - 2^-12, or 1, since skipped epochs are computed one by one for counters
-///          that depend on each other. Separate neighbors: a key with 1e6 insertions raises the 2^a - 1 neighbors of
-///          each of its counters to 1e6 less the low digit. Keys with one such neighbor in each of their k partitions
-///          are overcounted.
+///          responsible for a small group of bits in a large counter". The paper describes it no further: parents,
+///          carry and decay are ours. Partitions and λ as in time-decaying-counts.
+/// Formula: with c cells in tier 0, w c Σ_j 2^(-a j) bits: 5.33 per cell with w = 4, a = 2. A path is never below the
+///          cell of time-decaying-counts with the floor policy and 32 bits, and with ceil never below the exact count.
+/// Cannot:  decay very slowly: λ is at most 1 - 2^-12, or 1, since counters depend on each other and skipped epochs are
+///          computed one by one. Separate neighbors: a key with 1e6 insertions raises the 2^a - 1 neighbors of each of
+///          its counters to 1e6 less the low digit. Keys with such a neighbor in each of their k partitions are
+///          overcounted.
 
 #include <array>
 #include <cstddef>
@@ -61,20 +60,19 @@ enum class RemainderRule : std::uint8_t {
   downwards = 1,  ///< added to the children if the parent is rounded down, dropped if up
 };
 
-/// Returns the name used in specs.
+/// The name used in specs.
 [[nodiscard]] std::string_view name(RemainderRule rule) noexcept;
 
-/// See the top of this file. Cost: k · 32 / w cache lines per key, of which all but k are nearly always in the cache.
-/// `advance` passes over the cells, and in each epoch over the counters below one that is not 0, until it is, or until
-/// nothing changes any more.
-/// Threads: any number of readers, or one writer alone: a carry is not atomic.
+/// See the top of this file, and concepts.hpp for common members. Cost: k · 32 / w cache lines per key, of which all
+/// but k are nearly always in the cache. `advance` passes over the cells, and per epoch over the counters below each
+/// nonzero one, until all are 0 or constant. Threads: any number of readers, or one writer alone: a carry is not
+/// atomic.
 class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts> {
  public:
   static constexpr std::uint16_t kKind = 9;
   static constexpr std::string_view kName = "time-decaying-tiered-counts";
   static constexpr Promise kPromise{.no_false_negatives = true, .forgets = true};
 
-  /// Stored in the image.
   struct Params {
     std::uint64_t lambda_q32;       ///< λ · 2^32
     std::uint64_t epoch_us;         ///< microseconds
@@ -92,25 +90,22 @@ class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts>
     std::uint64_t counters = 0;     ///< in tier 0, rounded down to a multiple of k; 0: what the keys need
     std::uint32_t k = 0;            ///< cells per key, at most 64; 0 for ceil(log2(1 / fpr)), with counters 4
     std::uint32_t width_bits = 4;   ///< of a counter: 4 or 8
-    std::uint32_t shrink_bits = 2;  ///< a parent for 2 to the power of it, at most 8
+    std::uint32_t shrink_bits = 2;  ///< 2^shrink_bits counters per parent; at most 8
     Decay decay;
-    DecayPolicy policy = DecayPolicy::floor;  ///< or ceil, with which nothing is ever undercounted
+    DecayPolicy policy = DecayPolicy::floor;  ///< or ceil, which never undercounts
     RemainderRule remainder = RemainderRule::both_ways;
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<TimeDecayingTieredCounts> create(const Options& options);
-  /// Takes over an image of this kind. Errors: corrupt; unsupported_version for an unknown policy or rule.
   [[nodiscard]] static Result<TimeDecayingTieredCounts> from_image(Image source);
 
-  /// Never fails. Every insert counts, also of a key that is in.
+  /// Every insert counts, also of a present key.
   void insert(Digest digest) noexcept;
   using DecayingCounts::insert;
-  /// Returns whether anything of the key may be left.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return smallest(digest) != 0; }
-  /// Returns the decayed count of the key: with ceil never too little, unless saturated.
+  /// Never too low with ceil, unless saturated.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept {
     const std::uint64_t value = smallest(digest);
     return decayed_count(value, decay(), cut_cells().may_concern(value));
@@ -123,15 +118,11 @@ class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts>
   [[nodiscard]] RemainderRule remainder() const noexcept {
     return takes_back_ ? RemainderRule::both_ways : RemainderRule::downwards;
   }
-  /// Tiers: 32 bits in digits of w.
   [[nodiscard]] unsigned tier_count() const noexcept { return tier_count_; }
-  /// Counters of a tier, and the bytes that they take.
   [[nodiscard]] std::uint64_t tier_counters(unsigned tier) const noexcept { return tiers_[tier].count(); }
-  /// Those of tier 0.
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return tiers_[0].count(); }
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept { return cells_per_probe_; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return k_; }
-  /// The cache lines that an operation touches, at most.
   [[nodiscard]] double lines_per_key() const noexcept { return static_cast<double>(k_) * tier_count_; }
 
  private:
@@ -140,13 +131,13 @@ class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts>
 
   static constexpr std::size_t kMaxTiers = 8;
 
-  /// A counter: its tier, its number in its partition, and the partition.
+  /// A counter: its tier, its index in its partition, and the partition.
   struct Node {
     unsigned tier;
     std::uint64_t at;
     std::uint32_t probe;
   };
-  /// The counters below one, of the tier before.
+  /// Indices of a counter's children in the tier below.
   struct Children {
     std::uint64_t begin;
     std::uint64_t end;
@@ -174,7 +165,7 @@ class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts>
   [[nodiscard]] bool can_hold(const Node& node, std::uint64_t target_q32) const noexcept;
   [[nodiscard]] bool can_take(const Node& node, std::uint64_t rest_q32) const noexcept;
   [[nodiscard]] std::uint64_t count_nonzero(const Node& node) const noexcept;
-  /// The paths that are not 0: those that share a parent with a frequent key count, too.
+  /// Fill of nonzero paths, including those that share a parent with a frequent key.
   [[nodiscard]] PartitionFill partitions() const noexcept;
 
   std::uint64_t lambda_q32_;

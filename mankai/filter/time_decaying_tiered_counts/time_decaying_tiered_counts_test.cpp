@@ -283,8 +283,8 @@ TEST(TieredCounts, fills_and_rates_are_those_of_the_paths) {
         filter.insert(key);
       }
     }
-    const std::vector<Digest> strangers = random.digests(30000);
-    const auto passed = std::ranges::count_if(strangers, [&](Digest key) { return filter.may_contain(key); });
+    const std::vector<Digest> absent_keys = random.digests(30000);
+    const auto passed = std::ranges::count_if(absent_keys, [&](Digest key) { return filter.may_contain(key); });
     EXPECT_NEAR(static_cast<double>(passed) / 30000, filter.fpr_estimate(), 0.02);
     EXPECT_GT(filter.fill_ratio(), 0);
     if (options.width_bits == 8 || options.shrink_bits == 0) {

@@ -21,7 +21,7 @@ constexpr std::string_view kNameStart = "mankai_";
 constexpr std::string_view kNameDigits = "0123456789abcdef";
 constexpr std::size_t kNameDigitCount = 8;
 
-// Returns a random name with eight hexadecimal digits, which no other gate has.
+// Eight random hexadecimal digits make the name unique among gates.
 std::string new_name() {
   constexpr unsigned kBits = 4;
   std::uint64_t drawn = HashSpec::random().seed[0];
@@ -39,7 +39,7 @@ bool is_installed_name(std::string_view name) {
 
 std::string leftovers_path(const std::string& gate_path) { return gate_path + "-leftover"; }
 
-// Makes the path of a database file absolute: `mankai gate sync` may run in another folder.
+// The path becomes absolute, because `mankai gate sync` may run in another folder.
 std::string with_whole_path(const std::string& source) {
   constexpr std::string_view kScheme = "sqlite:";
   if (!source.starts_with(kScheme) || source.size() == kScheme.size()) {
@@ -65,8 +65,7 @@ Result<Gate> gate_of_snapshot(RowSource& source, const RowSourceSettings& settin
   return gate;
 }
 
-// Writes the settings, then the filter; if that fails, restores the old settings. A crash in between leaves filter and
-// settings of two gates, whose names differ, and which GateSync refuses.
+// Restores the old settings if the filter fails. After a crash in between, the names differ, and GateSync refuses them.
 Result<void> put_in_place(const std::string& path, const RowSourceSettings& settings, Gate& gate,
                           const GateBuild& build) {
   const auto old = read_source_settings(path);
@@ -80,17 +79,16 @@ Result<void> put_in_place(const std::string& path, const RowSourceSettings& sett
   return saved;
 }
 
-// What builds of a gate have installed in databases and may be useless: NAME.mk-leftover. The list is locked for the
-// life of this object. It is written before anything is installed, so that the parts of a killed build can be found;
-// the file exists only while there may be any.
+// Lists what builds of a gate have installed and may be useless: NAME.mk-leftover, locked for the life of this object.
+// An entry is written before its installation, so that the parts of a killed build can be found.
 class Leftovers {
  public:
-  // Makes the file if there is none. Errors: locked; io; corrupt.
+  // Creates the file if it is missing. Errors: locked; io; corrupt.
   static Result<std::unique_ptr<Leftovers>> open(const std::string& gate_path) {
     const std::string path = leftovers_path(gate_path);
     auto lock = FileLock::acquire(path);
     if (!lock && lock.error().code == ErrorCode::not_found) {
-      // Another process may have made it meanwhile.
+      // Another process may have made it in between.
       if (auto made = write_file(path, {}, Existing::refuse);
           !made && made.error().code != ErrorCode::invalid_argument) {
         return std::unexpected(made.error());
@@ -133,8 +131,7 @@ class Leftovers {
   }
   void forget_all() noexcept { list_.clear(); }
 
-  // Uninstalls everything that is listed, but only delists what is `in_use`; returns the number of things uninstalled.
-  // What cannot be uninstalled stays listed. Errors: the first one's.
+  // Uninstalls what is listed, except `in_use`; what cannot be uninstalled stays listed. Errors: the first one.
   Result<std::size_t> take_out(std::string_view in_use) {
     Result<std::size_t> count = 0;
     std::vector<RowSourceSettings> stay;
@@ -173,20 +170,18 @@ class Leftovers {
   std::vector<RowSourceSettings> list_;
 };
 
-// Returns the name in a gate's file; empty if the file is missing or unreadable.
+// Empty if the file is missing or unreadable.
 std::string installed_name_in(const std::string& path) {
   const auto store = inspect_store(path);
   return store ? installed_name_of(store->filter, store->info.recovery.position) : std::string();
 }
 
-// Tells what to do by hand for a gate whose source is not known.
 std::string words_without_source(const Error& why, const std::string& name) {
   const std::string parts = name.empty() ? "whose names begin with mankai_" : "which are named " + name;
   return why.message() + ": its database is not known; remove its parts there by hand, " + parts +
          ": docs/gate.md has the SQL";
 }
 
-// One build. What it may leave behind is listed in `leftovers`.
 class Builder {
  public:
   Builder(const std::string& path, RowSourceSettings settings, const GateBuild& build, Leftovers& leftovers)
@@ -220,13 +215,13 @@ class Builder {
     return taken_out ? std::string() : taken_out.error().message();
   }
 
-  // For a replaced gate whose database is not known; empty if there is none.
+  // For a replaced gate whose database is unknown; empty if there is none.
   std::string words_of_unknown(const Error& why) const {
     const std::string name = installed_name_in(path_);
     return name.empty() && why.code == ErrorCode::not_found ? std::string() : words_without_source(why, name);
   }
 
-  // Whenever the process ends, FILE-source tells which of the two is in use.
+  // After a crash at any time, NAME.mk-source says which of the two is in use.
   Result<void> note(const Result<RowSourceSettings>& old) {
     MANKAI_TRY(old ? leftovers_.add(*old) : Result<void>{});
     return leftovers_.add(settings_);
@@ -290,7 +285,7 @@ Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings
 }
 
 Result<std::size_t> drop_gate(const std::string& path, bool is_forced) {
-  auto gate = Gate::open(path);  // a corrupt or missing one can be dropped
+  auto gate = Gate::open(path);  // a corrupt or missing gate can be dropped
   if (!gate && gate.error().code == ErrorCode::locked) {
     return std::unexpected(gate.error());
   }

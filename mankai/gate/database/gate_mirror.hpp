@@ -7,19 +7,16 @@
 
 namespace mankai {
 
-/// How a copy of a gate stands to it.
+/// The result of bringing a copy of a gate in step.
 enum class MirrorState : std::uint8_t {
-  in_step,  ///< it was as the gate is, or the changes have made it so
-  loaded,   ///< it was not, and has been loaded whole
+  in_step,  ///< the copy was up to date, or the changes updated it
+  loaded,   ///< the copy was missing or out of date, and was loaded whole
 };
 
-/// A copy of a gate elsewhere, that others ask. GateSync keeps it in step behind the gate itself.
-///
-/// What an implementation promises those who ask the copy: it is that of the source at one position, which they see
-/// together with the answer; and a copy that is not there, or not whole, is no "empty". What the copy is told the
-/// gate's file has on the disk, so no power loss takes it back.
-///
-/// Errors:  io where the same may go well later. All others stay until somebody does something about them.
+/// A copy of a gate in another place, which GateSync updates after the gate's file, so that power loss cannot revert
+/// what others have read. Implementations guarantee that readers see the source at one position together with the
+/// answer, and never "empty" from a missing or incomplete copy.
+/// Errors:  io is temporary: a retry may succeed. All others are permanent until somebody fixes the cause.
 /// Threads: one at a time.
 class GateMirror {
  public:
@@ -30,11 +27,11 @@ class GateMirror {
   GateMirror& operator=(GateMirror&&) = delete;
   virtual ~GateMirror() = default;
 
-  /// Looks where the copy stands, and loads it whole if that is not where the gate does. A copy of another source's
-  /// gate is left alone. Errors: invalid_argument for that. Threads: not beside changes of the gate.
+  /// Loads the copy whole unless the positions are equal. Errors: invalid_argument for a copy of another source's gate,
+  /// which stays unchanged. Threads: not during changes of the gate.
   [[nodiscard]] virtual Result<MirrorState> bring(const Gate& gate) = 0;
-  /// Does to the copy what was done to the gate last, when it stood at `from`: once in effect, whatever became of
-  /// earlier calls. Errors and threads: as of bring.
+  /// Applies the gate's last changes, made at position `from`, to the copy: in effect once, whatever became of earlier
+  /// calls. Errors and threads: as bring.
   [[nodiscard]] virtual Result<MirrorState> apply(const Gate& gate, const GateChanges& changes,
                                                   const GatePosition& from) = 0;
 };

@@ -10,7 +10,7 @@
 namespace mankai {
 namespace {
 
-// How soon a stop is noticed.
+// Longest delay before a stop is noticed.
 constexpr Duration kSlice = std::chrono::milliseconds(100);
 
 bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.code == ErrorCode::locked; }
@@ -76,7 +76,7 @@ Result<void> GateSync::note_mirror_trouble(const Error& error) {
 void GateSync::wait(Duration duration) {
   const auto until = Clock::now() + duration;
   while (!is_stopped() && Clock::now() < until) {
-    static_cast<void>(look_after_mirror());  // an error that must end run returns with the source
+    static_cast<void>(look_after_mirror());  // an error that must end run is returned with the source's
     std::this_thread::sleep_for(std::min<Clock::duration>(kSlice, until - Clock::now()));
   }
 }
@@ -105,7 +105,6 @@ Result<void> GateSync::run() {
   }
 }
 
-// Applies changes over one connection to the source.
 Result<void> GateSync::follow() {
   MANKAI_ASSIGN(auto source, open_row_source(settings_));
   source_ = std::move(source);
@@ -153,7 +152,7 @@ Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
   return true;
 }
 
-// The disk has a change before the mirror does: a power loss cannot take back what the mirror has answered.
+// The change reaches the disk before the mirror, so that power loss cannot revert what the mirror has answered.
 Result<void> GateSync::tell_mirror(const GateChanges& changes, const GatePosition& from) {
   if (options_.mirror == nullptr) {
     return {};

@@ -22,38 +22,36 @@ namespace mankai {
 
 /// Settings of a GateSync.
 struct GateSyncOptions {
-  /// How often applied changes are synchronised to disk and acknowledged to the source.
+  /// How often applied changes are synchronized to disk and acknowledged to the source.
   Duration acknowledge_every = std::chrono::seconds(1);
   Duration first_wait = std::chrono::milliseconds(100);  ///< before the first retry of a source; doubles with each
   Duration longest_wait = std::chrono::seconds(30);
-  /// run returns when everything is applied that the source had at its start, or with the first error.
+  /// `run` returns when everything is applied that the source had at its start, or with the first error.
   bool until_caught_up = false;
-  std::function<bool()> should_stop = {};  ///< polled, for callers that cannot call stop
-  /// Receives an error of the source and the time until the retry. Called by run.
+  std::function<bool()> should_stop = {};  ///< polled, for callers that cannot call `stop`
+  /// Called by `run` with an error of the source and the time until the retry.
   std::function<void(const Error&, Duration)> on_trouble = {};
-  /// Receives the changes that were applied. Called by run.
+  /// Called by `run` with the changes that were applied.
   std::function<void(const RowChanges&)> on_applied = {};
-  /// A copy to keep in step after the gate. Its errors are retried in the same way and delay nothing, except a
-  /// permanent one before it was ever in step, and any at the end of `until_caught_up`, which end run.
+  /// A copy to keep in step with the gate. Its errors are retried in the same way without delaying the gate. Two kinds
+  /// of errors end `run`: a permanent one before the first success, and any at the end of `until_caught_up`.
   GateMirror* mirror = nullptr;
-  /// Receives each new error of the mirror and the time until the retry. Called by run.
+  /// Called by `run` with each new error of the mirror and the time until the retry.
   std::function<void(const Error&, Duration)> on_mirror_trouble = {};
-  /// Called by run when the mirror is in step for the first time, or again.
+  /// Called by `run` when the mirror is in step for the first time, or again after an error.
   std::function<void(MirrorState)> on_mirror_step = {};
 };
 
-/// Applies a source's changes to a gate, each exactly once in effect, from the gate's position on.
+/// Applies a source's changes to a gate, each exactly once in effect, starting at the gate's position. A change is on
+/// disk before it is acknowledged. If the source cannot be reached, `run` retries forever with growing waits; nothing
+/// is lost meanwhile, and the gate answers as of its position.
 ///
-/// A change is on disk before it is acknowledged to the source. A source that cannot be reached is retried forever with
-/// growing waits; nothing is lost meanwhile, and the gate answers as of its position.
-///
-/// Threads: one thread runs it; any may stop it, also a signal handler. Gate and mirror must outlive it.
+/// Threads: one thread calls run; any thread or signal handler may call stop. Gate and mirror must outlive it.
 class GateSync {
  public:
   GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options = {});
 
-  /// Returns when it was stopped, or has caught up. Errors: permanent ones of the source; those of the gate;
-  /// invalid_argument for a gate that was not built from this source.
+  /// Returns when stopped or caught up. Errors: permanent ones; invalid_argument for a gate of another source.
   [[nodiscard]] Result<void> run();
   void stop() noexcept;
 

@@ -15,16 +15,16 @@ constexpr int kHexadecimal = 16;
 constexpr unsigned kHalf = 32;
 constexpr unsigned kByte = 8;
 
-// Microseconds from 1970 to 2000, from where PostgreSQL counts.
+// PostgreSQL counts from 2000; this is the time from 1970 to then.
 constexpr Duration kEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1).time_since_epoch();
 
 Time to_time(std::int64_t since_2000) noexcept {
-  // No real log has a time that far away; a forged one must not overflow.
+  // No real log has such a distant time; a forged one must not overflow.
   constexpr auto kMost = Duration::max() - kEpoch;
   return Time(kEpoch + std::min(Duration(since_2000), kMost));
 }
 
-/// Removes values from the front of a message. After the first error it returns zeros, and finish() reports it.
+/// Removes values from the front of a message. After the first error it returns zeros, and finish() reports the error.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) noexcept : bytes_(bytes) {}
@@ -41,7 +41,6 @@ class Reader {
   Time take_time() noexcept { return to_time(take<std::int64_t>()); }
   char take_char() noexcept { return static_cast<char>(take<std::uint8_t>()); }
 
-  /// Returns `count` bytes, or none.
   std::string_view take_bytes(std::size_t count) noexcept {
     if (bytes_.size() - at_ < count) {
       refuse("a value that is truncated");
@@ -67,7 +66,7 @@ class Reader {
       refuse("unknown flags");
     }
   }
-  /// A number of things of at least `each` bytes: never more than the message can have.
+  /// Reads a count of items of at least `each` bytes; refuses a count that the message cannot contain.
   template <std::signed_integral T>
   std::size_t take_count(std::size_t each) noexcept {
     const T count = take<T>();
@@ -87,7 +86,6 @@ class Reader {
   }
   [[nodiscard]] bool has_failed() const noexcept { return why_ != nullptr; }
 
-  /// Returns the value, or the first error.
   template <class T>
   [[nodiscard]] Result<T> finish(std::string_view what, T value) {
     if (at_ != bytes_.size()) {
@@ -131,7 +129,6 @@ void expect_new_row(Reader& reader, char mark) {
   }
 }
 
-/// The old row, if `mark` says that one comes.
 PgOldRow take_old_row(Reader& reader, char mark, PgRow& row) {
   if (mark != 'K' && mark != 'O') {
     return PgOldRow::none;
@@ -250,7 +247,7 @@ std::optional<unsigned> digit_of(char letter, unsigned base) noexcept {
   return error == std::errc{} && end == &letter + 1 ? std::optional(value) : std::nullopt;
 }
 
-/// Reads up to `most` digits at `at`, and moves `at` behind them.
+/// Reads up to `most` digits at `at`, and moves `at` after them.
 std::optional<char> take_code(std::string_view line, std::size_t& at, unsigned base, std::size_t most) {
   const std::size_t begin = at;
   unsigned code = 0;
@@ -264,7 +261,7 @@ std::optional<char> take_code(std::string_view line, std::size_t& at, unsigned b
   return at == begin ? std::nullopt : std::optional(static_cast<char>(static_cast<unsigned char>(code)));
 }
 
-/// Returns the character for the escape whose letter is at `at`, and moves `at` behind it.
+/// Returns the character for the escape whose letter is at `at`, and moves `at` after it.
 std::optional<char> take_escape(std::string_view line, std::size_t& at) {
   constexpr std::string_view kLetters = "bfnrtv\\";
   constexpr std::string_view kMeanings = "\b\f\n\r\t\v\\";
@@ -324,8 +321,8 @@ Result<PgCopyData> parse_copy_data(std::string_view bytes) {
   switch (reader.take_char()) {
     case 'w': {
       const Lsn start = reader.take_lsn();
-      reader.take_lsn();   // the log's end
-      reader.take_time();  // when it was sent
+      reader.take_lsn();   // end of the log
+      reader.take_time();  // time of sending
       return reader.finish<PgCopyData>("a chunk", PgChunk{.start = start, .message = reader.take_rest()});
     }
     case 'k': {
@@ -343,7 +340,7 @@ std::string to_copy_data(const PgStatus& status) {
   std::string bytes(1, 'r');
   put(bytes, status.received.value);
   put(bytes, status.durable.value);
-  put(bytes, status.durable.value);  // applied: what is not durable may be applied again
+  put(bytes, status.durable.value);  // applied: only what is durable, since the rest may be applied again
   put(bytes, static_cast<std::uint64_t>((status.now.time_since_epoch() - kEpoch).count()));
   bytes.push_back(status.wants_reply ? '\1' : '\0');
   return bytes;

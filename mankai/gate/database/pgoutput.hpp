@@ -1,13 +1,12 @@
 #pragma once
 
-/// Parser of a logical replication stream of PostgreSQL: the CopyData messages of the connection, and inside them those
-/// of the plugin pgoutput, protocol version 1. Bytes in, structs out; no connection.
+/// Parser of a PostgreSQL logical replication stream: the CopyData messages of the connection, and inside them the
+/// messages of the plugin pgoutput, protocol version 1. Pure functions of bytes; no connection.
 ///
 ///     CopyData 'w'  i64 start | i64 end | i64 time | a message of pgoutput
 ///     CopyData 'k'  i64 end | i64 time | u8 1: the server requests an answer now
 ///
-/// Integers are big-endian, texts end with a zero byte. Every byte is checked; an error names the offset. Fields that
-/// nobody uses are checked and dropped.
+/// Integers are big-endian; texts end with a zero byte. Every byte is checked, and errors name the offset.
 ///
 /// Source: PostgreSQL 15 documentation, "Logical Replication Message Formats" and "Streaming Replication Protocol".
 
@@ -30,9 +29,9 @@ struct Lsn {
   friend constexpr auto operator<=>(Lsn, Lsn) noexcept = default;
 };
 
-/// Writes it as PostgreSQL does, such as "16/B374D848".
+/// Formats a position as PostgreSQL does, such as "16/B374D848".
 [[nodiscard]] std::string to_text(Lsn lsn);
-/// Reads what PostgreSQL writes. Errors: invalid_argument.
+/// Parses what PostgreSQL writes. Errors: invalid_argument.
 [[nodiscard]] Result<Lsn> parse_lsn(std::string_view text);
 
 /// A message of pgoutput ('w').
@@ -52,7 +51,7 @@ using PgCopyData = std::variant<PgChunk, PgKeepalive>;
 /// Parses one CopyData. Shape: texts point into `bytes`. Errors: corrupt.
 [[nodiscard]] Result<PgCopyData> parse_copy_data(std::string_view bytes);
 
-/// The client's status: what it has received, what is durable, and whether the server must answer at once.
+/// The client's status: what it has received, what is durable, and whether the server must reply at once.
 struct PgStatus {
   Lsn received;
   Lsn durable;
@@ -80,7 +79,7 @@ using PgRow = std::vector<PgColumn>;
 /// How much of an old row was sent: all of it with REPLICA IDENTITY FULL.
 enum class PgOldRow : std::uint8_t { none, identity, full };
 
-/// A transaction begins; all messages up to its commit belong to it. Transactions do not interleave.
+/// The start of a transaction; all messages up to its commit belong to it. Transactions do not interleave.
 struct PgBegin {
   Lsn commit;  ///< where its commit record begins
   std::uint32_t transaction = 0;
@@ -96,7 +95,7 @@ struct PgRelationColumn {
   std::string_view name;
   std::uint32_t type = 0;
 };
-/// The columns of a relation's rows; sent before the first of them, and again when it may have changed.
+/// The columns of a relation; sent before its first row, and again when they may have changed.
 struct PgRelation {
   std::uint32_t id = 0;
   std::vector<PgRelationColumn> columns;
@@ -128,12 +127,8 @@ struct PgIgnored {};
 
 using PgMessage = std::variant<PgBegin, PgCommit, PgRelation, PgInsert, PgUpdate, PgDelete, PgTruncate, PgIgnored>;
 
-/// Parses one message of pgoutput, protocol version 1.
-///
-/// Shape:   texts point into `bytes`.
-/// Cost:    a pass over the lengths; an allocation for the columns of each row.
-/// Errors:  corrupt, with the offset: truncated, too long, or of another version.
-/// Threads: any.
+/// Parses one message of pgoutput; texts point into `bytes`. Cost: a pass over the lengths, and an allocation per row.
+/// Errors: corrupt, with the offset: truncated, too long, or of another version.
 [[nodiscard]] Result<PgMessage> parse_pgoutput(std::string_view bytes);
 
 /// Decodes one line of COPY TO in text form with one column; the line feed is optional. Returns false for \N, which is

@@ -29,10 +29,10 @@ using detail::PgUse;
 
 constexpr std::string_view kScheme = "postgres:";
 
-// Others' changes move the position, too, but need not be written down each by itself.
+// Changes of other tables move the position, too, but are not worth recording one by one.
 constexpr std::chrono::milliseconds kMoveInterval{50};
 
-/// A descriptor that is readable from the first call of set on.
+/// A descriptor that becomes readable at the first call of `set` and stays so.
 class StopFlag {
  public:
   StopFlag() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -69,7 +69,7 @@ class PostgresSource final : public RowSource {
       return std::unexpected(replication.error().within("replication (the role needs REPLICATION)"));
     }
     is_installed_ = true;
-    // The publication comes first: what is decoded later is decoded with the catalog of its own time.
+    // The publication must exist before the slot: changes are decoded with the catalog of their own time.
     if (const auto created = detail::create_publication(*queries_, settings_, *table_); !created) {
       return undo(created.error());
     }
@@ -83,7 +83,7 @@ class PostgresSource final : public RowSource {
     stream_.reset();
     snapshot_.reset();
     queries_.reset();
-    // Not stopped by `stop`, so that a stopped build can clean up.
+    // Does not react to `stop`, so that a stopped build can clean up.
     MANKAI_ASSIGN(auto connection, PgConnection::open(dsn_, PgUse::queries, PgStop{}));
     auto dropped = detail::drop_publication_and_slot(connection, settings_.installed);
     is_installed_ = is_installed_ && !dropped;
@@ -140,8 +140,7 @@ class PostgresSource final : public RowSource {
     return checked_for_end(write_mark());
   }
 
-  /// A gate that cannot go on is not so and so far behind. How far the slot has let go is not asked: a sync that runs
-  /// beside this moves it behind the position that was read.
+  /// Fails if the gate cannot continue. A concurrent sync may move the slot past `position`, which is no failure.
   Result<SourceLag> lag(const RowPosition& position) override {
     MANKAI_TRY(prepare());
     MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
@@ -168,7 +167,7 @@ class PostgresSource final : public RowSource {
     return {};
   }
 
-  /// Connects, and checks everything that does not change the database.
+  /// Connects, and checks everything that can be checked without changing the database.
   Result<void> prepare() {
     MANKAI_TRY(connect());
     MANKAI_TRY(detail::check_server(*queries_));
@@ -177,7 +176,7 @@ class PostgresSource final : public RowSource {
     return detail::check_identity(*queries_, *table_);
   }
 
-  /// The slot's snapshot lives until the connection that made it does something else: by then ours is in it.
+  /// The slot's snapshot lives until that connection runs another command; by then our transaction has imported it.
   Result<void> create_slot(PgConnection& replication) {
     enum Column : std::uint8_t { name, consistent_point, snapshot_name };
     const auto slot = replication.command("CREATE_REPLICATION_SLOT \"" + settings_.installed +
@@ -202,7 +201,6 @@ class PostgresSource final : public RowSource {
     return {};
   }
 
-  /// Takes back what install has made so far, and returns the error for which it is taken back.
   Result<void> undo(const Error& why) {
     if (const auto undone = uninstall(); !undone) {
       Error error = why;
@@ -251,7 +249,7 @@ class PostgresSource final : public RowSource {
     return {};
   }
 
-  /// Behind an error the stream is closed at once: a server that is to end would wait for what we have to say.
+  /// After an error the stream is closed at once: a server that shuts down would wait for our reply.
   template <class T>
   T checked_for_end(T outcome) {
     if (!outcome) {
@@ -266,7 +264,7 @@ class PostgresSource final : public RowSource {
     constexpr std::chrono::milliseconds kPause{1};
     constexpr Duration kMostPatience = std::chrono::hours(1);
     const auto deadline = PgClock::now() + std::min(patience, kMostPatience);
-    PgClock::time_point until{};  // what is there comes first
+    PgClock::time_point until{};  // first without waiting
     for (;;) {
       MANKAI_TRY(stream_->pump(until));
       const auto is_handed_out = hand_out(changes);
@@ -282,7 +280,6 @@ class PostgresSource final : public RowSource {
     }
   }
 
-  /// Gives away what has come, if a query that begins now sees it.
   Result<bool> hand_out(RowChanges& changes) {
     constexpr std::chrono::seconds kCheckInterval{5};
     if (PgClock::now() - checked_ >= kCheckInterval) {
@@ -293,7 +290,7 @@ class PostgresSource final : public RowSource {
       if (const auto visible = are_visible(); !visible || !*visible) {
         return visible;
       }
-      if (waiting.take_description()) {  // rows that came after ALTER TABLE
+      if (waiting.take_description()) {  // rows after an ALTER TABLE
         MANKAI_TRY(check_again());
       }
     } else if (waiting.position() <= handed_out_ ||
@@ -306,24 +303,21 @@ class PostgresSource final : public RowSource {
     return true;
   }
 
-  /// A transaction is sent when its commit is in the log, which is a moment before others see what it has done; longer
-  /// where the commit waits for a standby.
+  /// A transaction is sent when its commit is in the log: before others see it, and earlier if it waits for a standby.
   Result<bool> are_visible() {
     MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_current_snapshot()"));
     MANKAI_ASSIGN(const auto snapshot, PgSnapshot::parse(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
     return stream_->transactions().are_seen_by(snapshot);
   }
 
-  /// What was changed about the table or the publication is not in the stream: it has to be looked for, now and then
-  /// and when the server describes the table anew.
+  /// Checks periodically, and when the server describes the table, since the stream lacks changes of the definitions.
   Result<void> check_again() {
     checked_ = PgClock::now();
     MANKAI_TRY(prepare());
     return detail::check_publication(*queries_, settings_, *table_);
   }
 
-  /// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
-  /// something is written here, and written out.
+  /// Writes and flushes a message: the log may end inside an unflushed record, which no stream would reach.
   Result<std::uint64_t> write_mark() {
     MANKAI_TRY(queries_->query("SET synchronous_commit = local"));
     MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')"));
@@ -338,11 +332,11 @@ class PostgresSource final : public RowSource {
   bool is_installed_ = false;
   std::optional<PgConnection> queries_;
   std::optional<PgTable> table_;
-  std::optional<Lsn> snapshot_;  // where the snapshot stands that queries_ is in
+  std::optional<Lsn> snapshot_;  // position of the snapshot in which queries_ runs
   std::optional<PgStream> stream_;
   Lsn handed_out_;
-  PgClock::time_point moved_{};    // when a position was handed out last
-  PgClock::time_point checked_{};  // when the publication was looked at last
+  PgClock::time_point moved_{};    // when a position was last handed out
+  PgClock::time_point checked_{};  // when the publication was last checked
 };
 
 bool is_name(std::string_view name) {

@@ -15,9 +15,9 @@ namespace {
 
 using detail::RedisConnection;
 
-// One piece keeps others waiting for less than a millisecond.
+// One piece blocks other clients for less than a millisecond.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
-// What is loaded half expires if nobody continues; so many bytes of it take less time, or no load ends.
+// An abandoned load expires after this time, which restarts every kBytesWithinLife bytes.
 constexpr std::string_view kLoadLives = "600000";  // milliseconds
 constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
@@ -28,7 +28,6 @@ std::string random_name() {
   return text.data();
 }
 
-/// One load over one connection.
 class Load {
  public:
   Load(RedisConnection& connection, const std::string& key, std::span<const std::byte> guard)
@@ -38,7 +37,7 @@ class Load {
     MANKAI_TRY(check_key());
     const auto loaded = send_all(sent);
     if (!loaded) {
-      // Where this fails too, the name expires.
+      // If this fails too, the name expires.
       static_cast<void>(must("DEL", name_));
     }
     return loaded;
@@ -51,7 +50,7 @@ class Load {
     return {};
   }
 
-  // A key that is absent or holds a guard, whole or not, is replaced.
+  // A missing key or one with a guard, complete or not, is replaced.
   Result<void> check_key() {
     MANKAI_ASSIGN(const auto reply, connection_.call(std::array<std::string_view, 2>{"GUARD.INFO", key_}));
     if (reply.error().starts_with("WRONGTYPE")) {
@@ -70,14 +69,14 @@ class Load {
         sent(std::min(start + kPieceBytes, guard_.size()));
       }
     }
-    // In one transaction: a guard that does not expire under the name of its load would be found by nothing.
+    // In one transaction: otherwise a guard without expiry could stay under the temporary name.
     MANKAI_TRY(must("MULTI"));
     MANKAI_TRY(must("PERSIST", name_));
     MANKAI_TRY(must("RENAME", name_, key_));
     return must("EXEC");
   }
 
-  // With its time to live in one transaction: one that arrives after it was given up leaves nothing for good.
+  // In one transaction with its time to live: a command that arrives after it was given up leaves nothing permanent.
   Result<void> send_first() {
     MANKAI_TRY(must("MULTI"));
     MANKAI_TRY(send_bytes(0));

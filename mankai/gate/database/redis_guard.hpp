@@ -17,23 +17,20 @@
 
 namespace mankai {
 
-/// What to load where.
+/// Settings of a load.
 struct RedisGuardSettings {
   RedisAddress address;
   std::string key;
-  Duration patience = std::chrono::seconds(30);  ///< for each answer of the server: the last one checks the guard
+  Duration patience = std::chrono::seconds(30);  ///< per reply; the server checks the guard before the last one
 };
 
-/// Sends the bytes of a guard in pieces of a mebibyte to a name beside the key, {KEY}:load-NUMBER, and renames it to
-/// the key when it is whole: readers see the old guard until then, and the whole new one after it. The new guard
-/// replaces everything in the key, also the rules that commands added. Loads beside each other do not mix; the last one
-/// wins.
+/// Loads under a temporary name, {KEY}:load-NUMBER, in pieces of 1 MiB, and renames that to the key. Readers see the
+/// old guard or the whole new one, which replaces everything in the key, including rules that commands added.
+/// Concurrent loads do not mix; the last one wins. `sent`, if given, receives the number of bytes sent so far.
 ///
-/// `sent`, where it is given, is called with the number of bytes sent so far.
-///
-/// Errors: the key stays as it was. What was loaded is deleted, or expires after ten minutes where the server cannot be
-/// reached. invalid_argument for a key that holds another type, or has a } without a { before it, a server without the
-/// module, and a user without permission; io; corrupt when the server finds the bytes damaged.
+/// Errors: the key stays unchanged; the loaded part is deleted, or expires after ten minutes. invalid_argument for a
+/// key of another type, or with a } without a { before it, a server without the module, and a user without permission;
+/// io; corrupt if the server finds the bytes damaged.
 [[nodiscard]] Result<void> load_guard_into_redis(const RedisGuardSettings& settings, std::span<const std::byte> guard,
                                                  const std::function<void(std::uint64_t)>& sent = {});
 

@@ -15,11 +15,11 @@ namespace {
 
 using detail::RedisConnection;
 
-// One piece keeps others waiting for less than a millisecond.
+// One piece blocks other clients for less than a millisecond.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
-// A command of more words is refused by some servers, and keeps others waiting.
+// Some servers refuse a command with more words, and it blocks other clients.
 constexpr std::size_t kMostItems = 100'000;
-// What is loaded half goes by itself if nobody goes on with it; so much of it takes less time, or no load ends.
+// An abandoned load expires after this time, which restarts every kBytesWithinLife bytes.
 constexpr std::string_view kLoadLives = "600000";  // milliseconds
 constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
@@ -34,7 +34,7 @@ bool read_number(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// Cuts the text at a letter, and returns what is behind it.
+// Truncates the text at a letter, and returns what follows the letter.
 std::string_view cut(std::string_view& text, char letter) {
   const std::size_t at = text.find(letter);
   if (at == std::string_view::npos) {
@@ -45,7 +45,7 @@ std::string_view cut(std::string_view& text, char letter) {
   return behind;
 }
 
-// HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
+// Parses HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
 bool read_host(std::string_view text, RedisAddress& address) {
   std::string_view host = text;
   std::string_view port;
@@ -68,7 +68,7 @@ GatePosition position_of(const Gate& gate) {
   return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
 }
 
-// What no attempt would change.
+// Errors that no retry would change.
 Result<void> check_can_be_kept(const std::string& key, const GatePosition& position) {
   MANKAI_TRY(detail::check_has_names_beside(key));
   if (position.source_id.empty() || position.position > std::numeric_limits<std::int64_t>::max()) {
@@ -77,7 +77,7 @@ Result<void> check_can_be_kept(const std::string& key, const GatePosition& posit
   return {};
 }
 
-// Of a key that nobody is told anything by: it is missing, or half of it is.
+// Whether the key answers no queries yet: it is missing or incomplete.
 bool is_no_gate_yet(std::string_view error) {
   return error == "ERR not found" || error.starts_with("ERR the filter is not complete");
 }
@@ -101,7 +101,7 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
     address.user = rest.substr(0, at);
     rest = rest.substr(at + 1);
     if (address.user.empty() || address.user.find(':') != std::string::npos) {
-      // It is not repeated: it goes to logs.
+      // The address is not repeated, since errors go to logs.
       return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
     }
   }
@@ -125,7 +125,6 @@ std::string to_text(const RedisAddress& address) {
   return address.database == 0 ? text : text + "/" + std::to_string(address.database);
 }
 
-/// What the server tells of the key.
 struct RedisMirror::Place {
   GatePosition position;
   std::uint64_t keys = 0;
@@ -215,7 +214,7 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
   MANKAI_ASSIGN(const auto connection, connected());
   const GatePosition to = position_of(gate);
   if (to == from && items != 0) {
-    return load(gate);  // once in effect is by the position: there is none to tell it by
+    return load(gate);  // without a new position, nothing would tell whether the change was applied
   }
   const std::string from_number = std::to_string(from.position);
   const std::string to_number = std::to_string(to.position);
@@ -232,7 +231,7 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
   return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply.error());
 }
 
-// The header of a load that was given up may come any time after that, and then waits for cells.
+// The header of an abandoned load may arrive at any later time, and then waits for cells.
 Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
   if (has_given_up_) {
     const std::string name = detail::name_beside(settings_.key, gate.source_id());
@@ -241,8 +240,8 @@ Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
   return MirrorState::in_step;
 }
 
-// Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away; what of it comes late fits
-// no other load, and its RENAME moves nothing that is older than what is there.
+// Readers do not see the copy before it is complete. The next attempt removes what this one leaves; late commands fit
+// no other load, and a late RENAME replaces only older copies.
 Result<MirrorState> RedisMirror::load(const Gate& gate) {
   MANKAI_ASSIGN(const auto connection, connected());
   const std::string name = detail::name_beside(settings_.key, gate.source_id());

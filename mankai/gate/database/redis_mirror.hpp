@@ -1,6 +1,6 @@
 #pragma once
 
-/// One gate in Redis for many servers to ask, with the module of this project (docs/redis/gate.md).
+/// Mirrors a gate to Redis, where many servers can ask it with the module of this project (docs/redis/gate.md).
 ///
 ///     auto address = mankai::parse_redis_address("redis://10.0.0.5:6379");
 ///     mankai::RedisMirror mirror({.address = *address, .key = "baskets"});
@@ -22,52 +22,46 @@ namespace detail {
 class RedisConnection;
 }
 
-/// Where a Redis server is, and who asks it.
+/// Address and credentials of a Redis server.
 struct RedisAddress {
-  std::string host = {};    ///< a name or an address; empty where a socket is given
-  std::string socket = {};  ///< the path of a unix socket
+  std::string host = {};    ///< a name or an address; empty if `socket` is set
+  std::string socket = {};  ///< path of a unix socket
   std::uint16_t port = 6379;
   std::uint32_t database = 0;
-  std::string user = {};      ///< empty: the server's default one
-  std::string password = {};  ///< empty: none is sent
+  std::string user = {};      ///< empty: the server's default user
+  std::string password = {};  ///< empty: no password is sent
 
   friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
 };
 
-/// Reads redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. Errors: invalid_argument, also for a password, which must
-/// not stand where everybody sees it.
+/// Parses redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. Errors: invalid_argument, also if there is a password.
 [[nodiscard]] Result<RedisAddress> parse_redis_address(std::string_view text);
 
-/// As parse_redis_address reads it, without the password.
+/// Formats an address as parse_redis_address reads it, without the password.
 [[nodiscard]] std::string to_text(const RedisAddress& address);
 
-/// What to keep where.
+/// Settings of a RedisMirror.
 struct RedisMirrorSettings {
   RedisAddress address;
   std::string key;
-  Duration patience = std::chrono::seconds(5);  ///< for each answer of the server
+  Duration patience = std::chrono::seconds(5);  ///< maximum time per reply of the server
 };
 
-/// The copy is one key of the module's type, position included, so that nobody sees one without the other: changes are
-/// one command that the server takes only at the position before them; a whole gate is loaded under a name beside it,
-/// {KEY}:SOURCE, and renamed. No command that comes late, after it was given up, makes an answer wrong: a change fits
-/// one position, and a piece the load of one content. See GateMirror.
-///
-/// Cost:    of a change the bytes of its keys, and one answer; of a whole gate its bytes, in pieces of a mebibyte.
+/// The copy is one key of the module's type, which includes the position. The server accepts a change only at the
+/// position before it; a whole gate is loaded as {KEY}:SOURCE and renamed. Late commands cannot make an answer wrong: a
+/// change fits one position, a piece one content. Cost: the keys of a change, or the bytes of the gate in 1 MiB pieces.
 class RedisMirror final : public GateMirror {
  public:
-  /// Connects to nothing yet.
+  /// Does not connect yet.
   explicit RedisMirror(RedisMirrorSettings settings);
   ~RedisMirror() override;
 
-  /// Errors: invalid_argument for a key that holds something else, or has a brace that closes none (nothing could be
-  /// loaded beside it in a cluster), a gate without the id of its source, a server without the module, and who is not
-  /// let in.
+  /// Errors: invalid_argument for a key of another type, or with a } without a { before it (check_has_names_beside), a
+  /// gate without a source id, a server without the module, and refused credentials.
   [[nodiscard]] Result<MirrorState> bring(const Gate& gate) override;
   [[nodiscard]] Result<MirrorState> apply(const Gate& gate, const GateChanges& changes,
                                           const GatePosition& from) override;
 
-  /// Where the copy stands; nothing if there is none.
   [[nodiscard]] Result<std::optional<GatePosition>> position();
 
  private:
@@ -85,7 +79,7 @@ class RedisMirror final : public GateMirror {
 
   RedisMirrorSettings settings_;
   std::unique_ptr<detail::RedisConnection> connection_;
-  bool has_given_up_ = false;  // a load
+  bool has_given_up_ = false;  // a load, whose pieces may be left over
 };
 
 }  // namespace mankai

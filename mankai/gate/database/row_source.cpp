@@ -42,7 +42,7 @@ Result<std::unique_ptr<RowSource>> open_row_source(const RowSourceSettings& sett
   if (settings.source.starts_with("postgres:") || settings.source.starts_with("postgresql:")) {
     return open_postgres_source(settings);
   }
-  // It is not repeated: there may be a password in it.
+  // The source is not repeated: it may contain a password.
   return fail(ErrorCode::invalid_argument,
               "a source is sqlite:PATH, postgres:CONNECTION, such as \"postgres:host=db.example dbname=shop\", or "
               "postgres://USER@HOST/DATABASE");

@@ -1,10 +1,9 @@
 #pragma once
 
-/// The keys of a table's rows, from which a Gate is built and with which it is kept in step.
+/// The keys of a table's rows: the source from which a gate is built and kept in step.
 ///
 /// A source is a table, its key column, and a condition over a row's own columns. It delivers the multiset of keys of
-/// the rows that satisfy the condition: first a snapshot, then a stream of changes, each once, in the order of commits,
-/// with a growing position.
+/// the rows that satisfy the condition: a snapshot, then a stream of changes, each once, in commit order.
 ///
 /// Order of calls: install, snapshot | start(position), next…, acknowledge, next… | uninstall. Only install and
 /// uninstall change the database; acknowledge lets it discard changes.
@@ -24,12 +23,12 @@
 
 namespace mankai {
 
-/// The settings of a source, stored beside the gate's file (source_settings.hpp).
+/// The settings of a source, stored beside the gate file (source_settings.hpp).
 struct RowSourceSettings {
   std::string source;     ///< "sqlite:PATH" or "postgres:DSN", without a password
-  std::string table;      ///< as in SQL, with a schema where needed: baskets, shop.baskets
-  std::string key;        ///< a column
-  std::string where;      ///< a condition in the database's SQL over the row's own columns; empty: every row
+  std::string table;      ///< as in SQL, with a schema if needed: baskets, shop.baskets
+  std::string key;        ///< name of a column
+  std::string where;      ///< a condition in the database's SQL over the row's own columns; empty: all rows
   std::string installed;  ///< name of what install makes in the database: letters, digits and '_'
 
   friend bool operator==(const RowSourceSettings&, const RowSourceSettings&) = default;
@@ -38,14 +37,14 @@ struct RowSourceSettings {
 /// A position in a source's changes.
 struct RowPosition {
   std::uint64_t number = 0;
-  /// Distinguishes it from the same number in another copy of the database, such as a restored backup. A gate stores
-  /// it. Up to 10 printable characters without spaces; empty for sources that never reuse numbers.
+  /// Distinguishes the position from the same number in another copy of the database, such as a restored backup. Up to
+  /// 10 printable characters without spaces; empty for sources that never reuse numbers.
   std::string mark = {};
 
   friend bool operator==(const RowPosition&, const RowPosition&) = default;
 };
 
-/// Keys in one block of memory.
+/// A list of keys in one block of memory.
 class KeyList {
  public:
   void add(std::string_view key);
@@ -53,7 +52,7 @@ class KeyList {
   [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
-  /// Valid until the list is changed. Cost: 16 bytes per key, in memory that is reused.
+  /// Valid until the list changes. Cost: 16 bytes per key, in memory that is reused.
   [[nodiscard]] std::span<const std::string_view> views();
 
  private:
@@ -62,15 +61,15 @@ class KeyList {
   std::vector<std::string_view> views_;
 };
 
-/// One transaction, or several in the order of their commits. Inserted and erased are multisets: a key may be in both.
-/// Intermediate changes of a row within a transaction may be omitted if the result is the same.
+/// The changes of one or more transactions, in commit order. Both lists are multisets: a key may be in both. A source
+/// may omit intermediate changes of a row within a transaction if the result is the same.
 struct RowChanges {
-  bool clears = false;  ///< the table was emptied; the lists are what changed after that
+  bool clears = false;  ///< the table was emptied; the lists hold what changed after that
   KeyList inserted;
   KeyList erased;
   std::uint64_t position = 0;      ///< after the last of these transactions
   std::string mark;                ///< of that position
-  std::uint64_t transactions = 0;  ///< their number, if known; else 0
+  std::uint64_t transactions = 0;  ///< number of transactions; 0 if unknown
   std::optional<Time> committed;   ///< time of the last commit, if known
 
   void clear() noexcept;
@@ -79,17 +78,14 @@ struct RowChanges {
 /// How far a source is ahead of a position.
 struct SourceLag {
   std::uint64_t newest = 0;  ///< position of the source's last change
-  std::uint64_t behind = 0;  ///< 0: everything is applied
+  std::uint64_t behind = 0;  ///< distance; 0: everything is applied
   std::string_view unit;     ///< of `behind`: "changes" or "bytes"; static
 };
 
-/// See the top of this file.
-///
-/// Errors:  io when the database cannot be reached, and locked when another client is in the way, are temporary: a
-/// retry
-///          with a new source may succeed. All others are permanent and say what to do: not_found (a table, a column, a
-///          file, or what install made), invalid_argument (an invalid condition, unsuitable settings of the database,
-///          or a call out of order), corrupt (an invalid message).
+/// Errors:  io (the database cannot be reached) and locked (another client is in the way) are temporary: a retry with a
+///          new source may succeed. All others are permanent and say what to do: not_found (a table, a column, a file,
+///          or what install made), invalid_argument (an invalid condition, unsuitable settings of the database, or a
+///          call out of order), corrupt (an invalid message).
 /// Threads: one at a time, except `stop`.
 class RowSource {
  public:
@@ -102,43 +98,42 @@ class RowSource {
   RowSource& operator=(RowSource&&) = delete;
   virtual ~RowSource() = default;
 
-  /// Makes in the database what the stream needs, under the name in the settings, after checking the requirements.
-  /// After an error it is removed again if the database can be reached. Errors: invalid_argument if the name exists.
+  /// Checks the requirements, and makes in the database what the stream needs, under the name in the settings. After an
+  /// error that is removed again if the database can be reached. Errors: invalid_argument if the name exists.
   [[nodiscard]] virtual Result<void> install() = 0;
-  /// Returns whether this object has installed something and not uninstalled it.
+  /// Whether this object has installed something and not uninstalled it.
   [[nodiscard]] virtual bool is_installed() const noexcept = 0;
-  /// Removes what install made and returns the number of things removed; missing ones are no error.
+  /// Removes what install made and returns the number of removed parts; missing parts are no error.
   [[nodiscard]] virtual Result<std::size_t> uninstall() = 0;
 
-  /// Returns about how many keys a snapshot has, to size the gate. Only after install.
+  /// Returns an estimate of the number of keys in a snapshot, to size the gate. Pre: installed.
   [[nodiscard]] virtual Result<std::uint64_t> count_keys() = 0;
-  /// Passes all keys of a snapshot to `take`, in pieces, and returns its position, where the stream continues without
-  /// gap or overlap. Only after install, by the same object. Errors: also those of `take`.
+  /// Passes all keys of a snapshot to `take` in pieces, and returns its position, where the stream continues without
+  /// gap or overlap. Errors: also those of `take`. Pre: installed by this object.
   [[nodiscard]] virtual Result<RowPosition> snapshot(const TakeKeys& take) = 0;
 
-  /// Begins the stream after this position. Errors: not_found when nothing is installed, the source has discarded what
-  /// follows, or the position is of another copy of the database: then the gate must be built again.
+  /// Begins the stream after this position. Errors: not_found if nothing is installed, the source has discarded later
+  /// changes, or the position is from another copy of the database: build the gate again.
   [[nodiscard]] virtual Result<void> start(const RowPosition& position) = 0;
-  /// Fills `changes` with the next complete transactions, up to some megabytes, and waits at most `patience` for the
-  /// first one. False if there is none. A transaction is delivered only when a query that begins then sees it: a gate's
-  /// memo depends on that. It may be only a position, after changes of other rows.
+  /// Fills `changes` with the next complete transactions, up to some megabytes; waits at most `patience` for the first
+  /// one. Returns false if there is none. Delivers a transaction only when a new query sees it, which a gate's memo
+  /// requires. After changes of other rows there may be only a position.
   [[nodiscard]] virtual Result<bool> next(RowChanges& changes, Duration patience) = 0;
-  /// Tells the source that everything up to here is durable in the gate: the source may discard it.
+  /// Tells the source that the gate has everything up to this position on disk: the source may discard it.
   [[nodiscard]] virtual Result<void> acknowledge(std::uint64_t position) = 0;
 
-  /// Returns a position after everything that was committed before the call, which the stream reaches soon even without
-  /// further changes: the target for catching up. Only after start.
+  /// Returns a position after all earlier commits, which the stream reaches soon even without changes. Pre: started.
   [[nodiscard]] virtual Result<std::uint64_t> mark() = 0;
 
-  /// Returns how far the source is ahead of a position. Needs no start. Errors: as start's.
+  /// Returns how far the source is ahead of a position. Can be called before start. Errors: as start.
   [[nodiscard]] virtual Result<SourceLag> lag(const RowPosition& position) = 0;
-  /// Returns a position as the database writes it, such as "0/16B3748" or "1234".
+  /// Formats a position as the database does, such as "0/16B3748" or "1234".
   [[nodiscard]] virtual std::string position_text(std::uint64_t position) const = 0;
 
-  /// Makes the current or next call of `next` return false soon, and other calls that wait for the database fail with
-  /// io and EINTR. Threads: any; safe in a signal handler.
+  /// Makes the current or next `next` return false soon, and other waiting calls fail with io and EINTR. Threads: any;
+  /// safe in a signal handler.
   virtual void stop() noexcept = 0;
-  /// Sets a function that waiting calls poll: once it returns true, they end as after `stop`. Call it first.
+  /// Sets a function that waiting calls poll; once it returns true, they end as after `stop`. Call this first.
   virtual void stop_when(std::function<bool()> should_stop) = 0;
 };
 

@@ -18,7 +18,7 @@ struct Field {
   std::string RowSourceSettings::* value;
 };
 
-// One line each, in this order.
+// One line per field, in this order.
 constexpr std::array<Field, 5> kFields = {{{"source", &RowSourceSettings::source},
                                            {"table", &RowSourceSettings::table},
                                            {"key", &RowSourceSettings::key},
@@ -32,7 +32,6 @@ bool fits_in_line(std::string_view value) {
          });
 }
 
-// Removes a line from the front. False if it does not end.
 bool take_line(std::string_view& text, std::string_view& line) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) {
@@ -91,7 +90,6 @@ Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text) 
     for (std::size_t i = 0; i < kFields.size() + 1; ++i) {
       static_cast<void>(take_line(text, line));
     }
-    // A truncated part is refused.
     const std::string_view part =
         begin.substr(0, text.size() < begin.size() ? begin.size() - text.size() : begin.size());
     MANKAI_ASSIGN(auto settings, parse_source_settings(part));

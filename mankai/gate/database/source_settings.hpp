@@ -1,7 +1,6 @@
 #pragma once
 
-/// The source of a gate's keys, for `mankai gate sync`: NAME.mk-source, a small text file beside NAME.mk
-/// (docs/formats/gate_source.md).
+/// The settings of a gate's source: NAME.mk-source, a small text file beside NAME.mk (docs/formats/gate_source.md).
 ///
 ///     mankai gate source 1
 ///     source sqlite:/srv/shop.db
@@ -25,14 +24,14 @@ namespace mankai {
 /// Errors: corrupt, naming the line; unsupported_version.
 [[nodiscard]] Result<RowSourceSettings> parse_source_settings(std::string_view text);
 
-/// Parses several, concatenated. Errors: as parse_source_settings.
+/// Parses concatenated settings. Errors: as parse_source_settings.
 [[nodiscard]] Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text);
 
-/// Returns the path of the settings of a gate's file.
+/// Returns the path of the settings file of a gate file.
 [[nodiscard]] std::string source_settings_path(const std::string& gate_path);
-/// Errors: not_found, saying what makes one; as parse_source_settings; io.
+/// Errors: not_found, with the command that makes one; as parse_source_settings; io.
 [[nodiscard]] Result<RowSourceSettings> read_source_settings(const std::string& gate_path);
-/// Errors: as to_text's and write_file's.
+/// Errors: as to_text and write_file.
 [[nodiscard]] Result<void> write_source_settings(const std::string& gate_path, const RowSourceSettings& settings,
                                                  Existing existing, FileMode mode = {});
 

@@ -21,7 +21,7 @@ using detail::sql_text;
 using detail::SqliteTransaction;
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
-// A transaction is read whole unless the stream is so far behind.
+// Maximum number of changes per read; only a longer backlog can split a transaction.
 constexpr std::uint64_t kMaxChanges = 1'000'000;
 constexpr std::size_t kSnapshotBytes = std::size_t{1} << 20U;
 constexpr int kSampledRows = 100;
@@ -29,23 +29,21 @@ constexpr int kSampledRows = 100;
 constexpr std::array<std::string_view, 2> kTables = {"keys", "changes"};
 constexpr std::array<std::string_view, 5> kTriggers = {"insert", "update", "delete", "added", "removed"};
 
-// The row of N_keys that is no key, and whose end tells that somebody has emptied that table.
+// The row of N_keys that is not a key. If it is missing, somebody has emptied the table.
 constexpr std::string_view kNoKey = "";
-// Drawn for each change.
 constexpr std::string_view kNewMark = "(random() & 0xffffffffff)";
 constexpr char kBlob = 'b';
 constexpr char kReal = 'r';
 
-// A key as the tables of ours have it: a letter for its type, then its text, of a blob its hexadecimal digits. Two keys
-// have the same only if they are the same to the last bit: so the text of a floating-point number, which has but 15
-// digits, stands behind the blank that follows all of them.
+// The form of keys in our tables: a letter for the type, and the text, or hexadecimal digits of a blob. The text of a
+// real number has only 15 digits, so all digits precede it and a blank: forms are equal only for equal keys.
 std::string encoded(const std::string& key) {
   return "(substr(typeof(" + key + "), 1, 1) || CASE typeof(" + key + ") WHEN 'blob' THEN hex(" + key +
          ") WHEN 'real' THEN quote(" + key + ") || ' ' || CAST(" + key + " AS TEXT) ELSE CAST(" + key +
          " AS TEXT) END)";
 }
 
-// The key's bytes. What nobody wrote in this form is taken as it is.
+// Appends the key's bytes. A text that is not in this form is taken as it is.
 void add_decoded(std::string_view text, KeyList& keys) {
   if (text.empty()) {
     return;
@@ -66,12 +64,11 @@ void add_decoded(std::string_view text, KeyList& keys) {
   keys.add(bytes);
 }
 
-// A statement that must not be made differently by what stands in the condition: a comment ends with the line.
+// The condition must not change the statement around it: the line feed ends a comment.
 std::string condition_of(const RowSourceSettings& settings) {
   return settings.where.empty() ? "1" : "(" + settings.where + "\n)";
 }
 
-// As a position keeps it.
 std::string mark_text(std::int64_t mark) {
   constexpr int kHexadecimal = 16;
   std::array<char, 2 * sizeof(mark)> digits{};
@@ -159,7 +156,7 @@ class SqliteSource final : public RowSource {
     }
   }
 
-  // The row at the position stays: `start` finds it, and numbers never come again.
+  // The row at the position stays, so that `start` finds it and numbers are never reused.
   Result<void> acknowledge(std::uint64_t position) override {
     MANKAI_TRY(connect());
     return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
@@ -191,8 +188,7 @@ class SqliteSource final : public RowSource {
 
   std::string name(std::string_view suffix) const { return sql_name(settings_.installed + "_" + std::string(suffix)); }
 
-  // The rows that have the key of NEW or OLD and the condition is true for. The first comparison is for the index; the
-  // second is exact.
+  // Rows with the key of NEW or OLD and the condition. The first comparison uses the index; the second is exact.
   std::string rows_of(std::string_view which) const {
     const std::string table = sql_name(settings_.table);
     const std::string here = table + "." + sql_name(settings_.key);
@@ -201,7 +197,6 @@ class SqliteSource final : public RowSource {
            encoded(given) + " AND " + condition_of(settings_);
   }
 
-  // Makes N_keys right for the key of NEW or OLD.
   std::string look(std::string_view which) const {
     const std::string key = encoded(std::string(which) + "." + sql_name(settings_.key));
     const std::string keys = name("keys");
@@ -226,7 +221,7 @@ class SqliteSource final : public RowSource {
     return column ? check_key() : std::unexpected(column.error().within("the key"));
   }
 
-  // The shop's own query by the key must find the same rows as the gate's.
+  // The program's own query by the key must find the same rows as the gate's.
   Result<void> check_key() {
     MANKAI_ASSIGN(const auto generated, database_->integer("SELECT count(*) FROM pragma_table_xinfo(" +
                                                            sql_text(settings_.table) + ") WHERE lower(name) = lower(" +
@@ -245,7 +240,7 @@ class SqliteSource final : public RowSource {
     return {};
   }
 
-  // Alone it must be an expression, and in parentheses the same one.
+  // The condition must be an expression by itself, and the same one in parentheses.
   Result<void> check_condition() {
     if (settings_.where.empty()) {
       return {};
@@ -266,8 +261,7 @@ class SqliteSource final : public RowSource {
     return check_condition_on_copy();
   }
 
-  // It may depend on the row and nothing else. An index on some rows has the same rule, so SQLite checks it for us; the
-  // index is on a copy of a few rows, which is gone with the transaction.
+  // The condition may use the row alone, as in partial indexes: SQLite checks that, on a copy of a few rows.
   Result<void> check_condition_on_copy() {
     const std::string table = sql_name(settings_.table);
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
@@ -313,7 +307,7 @@ class SqliteSource final : public RowSource {
         "CREATE TABLE " + name("keys") + "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " +
         name("changes") +
         "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL, mark INTEGER NOT NULL); " +
-        // The last row always stays, so that numbers come again only where the file is another one.
+        // The last row always stays, so that numbers are reused only in another copy of the file.
         "INSERT INTO " + name("changes") + " VALUES (1, 0, '', " + std::string(kNewMark) + "); INSERT INTO " +
         name("keys") + " VALUES (" + sql_text(kNoKey) + "); INSERT INTO " + name("keys") + " SELECT DISTINCT " + key +
         " FROM " + table + " WHERE " + table + "." + sql_name(settings_.key) + " IS NOT NULL AND " +
@@ -333,7 +327,7 @@ class SqliteSource final : public RowSource {
                           " AFTER DELETE ON " + table + " BEGIN " + look("OLD") + " END");
   }
 
-  // A trigger is compiled with the statement that fires it: what is wrong with one must be found before the shop does.
+  // SQLite compiles a trigger with the statement that fires it, so this finds errors before the program's writes do.
   Result<void> compile_writes() {
     const std::string table = sql_name(settings_.table);
     const std::string key = sql_name(settings_.key);
@@ -376,8 +370,7 @@ class SqliteSource final : public RowSource {
                 "somebody has emptied " + settings_.installed + "_keys in " + path_ + ": build the gate again");
   }
 
-  // The row at a position is never taken out, and its mark was drawn when it was written: in another copy of the
-  // database, such as an older one that was put back and written to, the same number has another one.
+  // Another copy of the database, such as a restored backup, has another random mark at the same number.
   Result<void> check_stands(const RowPosition& position) {
     MANKAI_ASSIGN(auto rows, database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1"));
     rows.bind(1, static_cast<std::int64_t>(position.number));
@@ -419,7 +412,7 @@ class SqliteSource final : public RowSource {
     }
   }
 
-  // The file existed when the gate was built: if it is missing now, that may be temporary, as with an unmounted folder.
+  // The file existed when the gate was built. If it is missing now, that may be temporary, as with an unmounted folder.
   Result<void> find(const RowPosition& position) {
     if (auto connected = connect(); !connected) {
       return connected.error().code == ErrorCode::not_found
@@ -430,7 +423,7 @@ class SqliteSource final : public RowSource {
     return check_stands(position);
   }
 
-  // Reads in one transaction, so that each transaction of the shop is seen completely.
+  // Reads in one transaction, so that each of the program's transactions is seen completely.
   Result<bool> read_changes(RowChanges& changes) {
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
     MANKAI_ASSIGN(const auto schema, database_->integer("PRAGMA schema_version"));
@@ -449,8 +442,7 @@ class SqliteSource final : public RowSource {
     return true;
   }
 
-  // What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
-  // lists: somebody may have found then that it was gone, and reported it.
+  // A key that was added and removed is in both lists: somebody may have found it absent and reported it.
   Result<void> collect_changes(RowChanges& changes) {
     MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
                                                 " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key"));
@@ -475,12 +467,11 @@ class SqliteSource final : public RowSource {
     }
   }
 
-  // Hands out what is new, if somebody has committed since the last look.
   Result<bool> look_once(RowChanges& changes) {
     if (database_->was_moved()) {
       return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
     }
-    // Asked before the tables are: what is committed in between shows up as another version next time.
+    // Read before the tables: a commit in between changes the version at the next poll.
     MANKAI_ASSIGN(const auto version, database_->integer("PRAGMA data_version"));
     if (version == seen_version_) {
       return false;
@@ -498,7 +489,7 @@ class SqliteSource final : public RowSource {
   std::string path_;
   std::optional<detail::SqliteDatabase> database_;
   RowPosition position_;
-  std::int64_t seen_version_ = -1;  // data_version when there was nothing new
+  std::int64_t seen_version_ = -1;  // data_version at the last poll without changes
   std::int64_t schema_version_ = -1;
   bool is_started_ = false;
   bool is_installed_ = false;

@@ -1,29 +1,26 @@
 #pragma once
 
-/// The keys of a table of an SQLite database.
+/// Keys of a table of an SQLite database.
 ///
-/// SQLite has no server that reports changes, so `install` makes triggers in the database. They maintain, for the name
-/// N in the settings:
+/// SQLite has no server that reports changes, so `install` makes triggers. For the name N in the settings:
 ///
-///     N_keys     the distinct keys of the rows that satisfy the condition, and an empty one that is always there
-///     N_changes  what was added to them and removed, in order: seq, change (+1 or -1), key, mark (a random number)
-///     N_insert, N_update, N_delete   on the table: check whether the row's key, old and new, still has such a row
+///     N_keys     the distinct keys of the rows that satisfy the condition, and an empty key that is always there
+///     N_changes  what was added to N_keys and removed, in order: seq, change (+1 or -1), key, mark (a random number)
+///     N_insert, N_update, N_delete   on the table: check whether a row with the old and the new key remains
 ///     N_added, N_removed             on N_keys: write N_changes
 ///
 /// A trigger does not count rows but looks them up, and SQLite evaluates the condition on the table itself. So ignored
-/// statements (OR IGNORE, RAISE), rows that other triggers change again, a VACUUM, and the key's affinity cause no
-/// errors. No trigger sees a row that REPLACE deletes because of a conflict in another column than the key: its key
+/// statements (OR IGNORE, RAISE), rows that other triggers change again, VACUUM, and the key's affinity cause no
+/// errors. No trigger sees a row that REPLACE deletes because of a conflict in a column other than the key. Its key
 /// stays, which is safe, until a row with that key is written; PRAGMA recursive_triggers makes it exact.
 ///
-/// A key's bytes are its text, as CAST(... AS TEXT) writes it; a blob's are the blob. Rows whose key is NULL have none.
-/// A position is a seq: SELECT max(seq) FROM N_changes, in or after a transaction, returns that transaction's. After an
-/// older copy of the file was restored, numbers are reused, but not their marks: the stream continues only from a row
-/// that has the position's mark.
+/// A key's bytes are its text, as CAST(... AS TEXT) writes it, or the blob itself. Rows whose key is NULL are ignored.
+/// A position is a seq: SELECT max(seq) FROM N_changes, in or after a transaction, returns that transaction's. A
+/// restored older copy reuses numbers, but not marks: the stream starts only at a row with the position's mark.
 ///
-/// Cost:    a write of a row looks its key up once or twice by the index on it, and writes two small rows if the key is
-///          added or removed. `next` polls every 20 ms for a commit.
-/// Limits:  needs an index on the key; does not see writes with triggers disabled; refuses keys that are generated or
-///          have another collation than BINARY.
+/// Cost:    a write looks up its key once or twice, and writes two rows if N_keys changes. `next` polls every 20 ms.
+/// Limits:  the key needs an index, and must not be generated or have another collation than BINARY. Writes while
+///          triggers are disabled are not seen.
 
 #include <memory>
 
@@ -31,7 +28,7 @@
 
 namespace mankai {
 
-/// Makes the source, which connects with the first call that needs it. Errors: invalid_argument for invalid settings.
+/// Makes the source; the first call that needs the database connects. Errors: invalid_argument for invalid settings.
 [[nodiscard]] Result<std::unique_ptr<RowSource>> open_sqlite_source(const RowSourceSettings& settings);
 
 }  // namespace mankai

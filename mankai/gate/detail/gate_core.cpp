@@ -20,8 +20,8 @@ std::shared_lock<std::shared_mutex> GateCore::enter(Slot& slot) noexcept {
   return std::shared_lock(slot.asking);
 }
 
-// The order matters: the state first, so that every later insertion changes it; the position before the filter, so that
-// everything up to it is seen in the filter.
+// The order matters. The state is read first, so that every later insertion changes it. The position is read before the
+// filter, so that the filter lookup sees everything up to it.
 GateAnswer GateCore::maybe(std::string_view key, std::uint64_t after) noexcept {
   Slot& slot = slot_of_thread();
   const auto lock = enter(slot);

@@ -15,8 +15,7 @@
 
 namespace mankai::detail {
 
-/// Answers questions from a filter that its owner changes or replaces, with a memo, counts, and the position up to
-/// which everything is applied. Threads: any; `exclusive` blocks questions.
+/// Answers queries from a filter that its owner changes or replaces. Threads: any; `exclusive` blocks queries.
 class GateCore {
  public:
   GateCore(const CountingBloom& filter, std::size_t memo_bytes) : memo_(memo_bytes), filter_(&filter) {}
@@ -28,11 +27,11 @@ class GateCore {
   [[nodiscard]] Digest digest(std::string_view key) const noexcept { return filter_->hasher()(key); }
 
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
-  /// Everything up to this position is in the filter; nothing if it is not known.
+  /// Sets the position up to which the filter has everything; empty if unknown.
   void set_position(std::optional<std::uint64_t> position) noexcept;
   [[nodiscard]] GateCounts counts() const noexcept;
 
-  /// Calls change(filter pointer) while no question is being answered.
+  /// Calls change(filter pointer) while no query is being answered.
   template <class Change>
   void exclusive(Change&& change) {
     const std::lock_guard turn(entering_);
@@ -46,7 +45,7 @@ class GateCore {
   }
 
  private:
-  // A question takes a lock and counts in its thread's slot, so that processors rarely share a cache line.
+  // Each thread locks and counts in its own slot, so that processors rarely share a cache line.
   static constexpr std::size_t kSlots = 16;
   static constexpr std::size_t kLine = 64;
   struct alignas(kLine) Slot {
@@ -66,7 +65,7 @@ class GateCore {
   std::atomic<std::uint64_t> position_{0};
   std::atomic<std::uint64_t> reports_{0};
   std::atomic<std::uint64_t> late_reports_{0};
-  // A shared_mutex may prefer readers for as long as they overlap, so questions wait here for `exclusive`.
+  // A shared_mutex may prefer overlapping readers forever, so queries wait here for `exclusive`.
   std::mutex entering_;
   std::atomic<bool> is_entering_{false};
   std::array<Slot, kSlots> slots_;

@@ -22,7 +22,7 @@ std::uint64_t GateMemo::hash_of(std::string_view key) const noexcept {
   return hash == 0 ? 1 : hash;
 }
 
-// Moves a key to the front of its set, or inserts it there and drops the last one.
+// Moves a hash to the front of its set, or inserts it there and drops the last one.
 void GateMemo::put_first(Set& set, std::uint64_t hash) noexcept {
   std::uint64_t carried = hash;
   for (std::size_t i = 1; i < kWords && carried != 0; ++i) {
@@ -43,7 +43,7 @@ bool GateMemo::knows(Digest digest, std::string_view key) noexcept {
     if (set.words[i].load(std::memory_order_acquire) != hash) {
       continue;
     }
-    // The order within the set is not worth waiting for.
+    // Reordering the set is not worth waiting for the lock.
     if (const std::unique_lock lock(changing_, std::try_to_lock);
         lock && i > 1 && set.words[i].load(std::memory_order_relaxed) == hash) {
       put_first(set, hash);

@@ -2,19 +2,17 @@
 
 /// An exact memo of absent keys that a gate's filter answers "maybe" and a report has shown to be absent.
 ///
-/// A set is a cache line of eight words: a state, and the hashes of up to seven keys, the most recent first, 0 for
-/// none.
+/// A set is a cache line of eight words: a state, and the hashes of up to seven keys, the most recent first; 0: unused.
 ///
 ///     | version · 40 bits, holds · 24 bits | hash | hash | hash | hash | hash | hash | hash |
 ///
 /// A key's digest chooses its set. The hash is of the key's bytes with another random seed: two keys share it with
 /// probability 2^-64, and a client that chooses keys cannot find such a pair.
 ///
-/// The version goes up whenever a key of the set is inserted or held. An answer has the state from before the filter
-/// was asked, and a report is accepted only while the state is the same. So a key that was inserted after the answer is
-/// never entered, and the query behind the report saw every key that was inserted before.
+/// The version increases when a key of the set is inserted or held. A report is accepted only if the state is as before
+/// the answer's filter lookup. So no key inserted after the answer is entered, and the query saw all earlier ones.
 ///
-/// Threads: any. Lookups take no lock; changes of a set take one.
+/// Threads: any. Lookups take no lock; changes take one.
 
 #include <atomic>
 #include <cstddef>
@@ -29,22 +27,21 @@ namespace mankai::detail {
 
 class GateMemo {
  public:
-  /// Has at least one set, also for 0 bytes; then nothing is entered.
+  /// Has at least one set even for 0 bytes, but then enters nothing.
   explicit GateMemo(std::size_t bytes);
 
-  /// Returns the state of the key's set; to be read before the filter.
+  /// The state of the key's set. Read it before the filter.
   [[nodiscard]] std::uint64_t state(Digest digest) const noexcept {
     return set_of(digest).words[0].load(std::memory_order_acquire);
   }
   [[nodiscard]] static bool is_held(std::uint64_t state) noexcept { return (state & kHoldMask) != 0; }
 
-  /// Returns whether the key was reported as absent.
   [[nodiscard]] bool knows(Digest digest, std::string_view key) noexcept;
-  /// Enters a report. Returns false, and enters nothing, if the set is held or its state is not what it was.
+  /// Enters a report. Returns false without entering if the set is held or its state has changed.
   bool enter(Digest digest, std::string_view key, std::uint64_t state) noexcept;
-  /// The key was inserted: removes it, and makes earlier answers' reports invalid.
+  /// Removes a key that was inserted, and invalidates reports about earlier answers.
   void drop(Digest digest, std::string_view key) noexcept;
-  /// Any key may have been inserted.
+  /// As drop, for all keys.
   void drop_all() noexcept;
   void hold(Digest digest) noexcept;
   void release(Digest digest) noexcept;

@@ -7,10 +7,9 @@
 namespace mankai::detail {
 namespace {
 
-// What is left of a filter when its anchors are taken off.
 struct Pattern {
   std::string_view text;
-  bool is_below_host = false;  // "||": on hosts below, too
+  bool is_below_host = false;  // "||": also on hosts below
   bool ends = false;           // "|" at the end
   bool ends_apart = false;     // "^" at the end
 };
@@ -41,7 +40,7 @@ bool are_options(std::string_view text) noexcept {
   }
 }
 
-// Cuts "$a,b=c" off.
+// Removes "$a,b=c" from the end and returns it without the dollar.
 std::string_view take_options(std::string_view& filter) noexcept {
   const std::size_t dollar = filter.rfind('$');
   if (dollar == std::string_view::npos || !are_options(filter.substr(dollar + 1))) {
@@ -61,18 +60,17 @@ bool is_among(std::string_view name, std::string_view names) noexcept {
   return false;
 }
 
-// Options that do not change a rule: for all types of requests, and case-sensitive.
+// Options that do not change a rule: all types of requests, and case-sensitive.
 constexpr std::string_view kKeptOptions = "all match-case";
 
-// Options that restrict a filter to some requests: by who makes them, and what for. Not "document": a guard is asked
-// about pages.
+// Options that restrict a filter to some sites or types of requests; not "document", because a guard checks pages.
 constexpr std::string_view kRequestOptions =
     "1p 3p app beacon css denyallow domain first-party font frame from header image img inline-font "
     "inline-script ipaddress media method object object-subrequest other ping popunder popup script "
     "strict-first-party strict-third-party strict1p strict3p stylesheet subdocument third-party to webrtc "
     "websocket xhr xmlhttprequest";
 
-// Skips a filter for its options: for the first that is more than a condition on requests, or else the first of these.
+// Skips a filter because of its options: the first one that is more than a condition on requests, else the first one.
 std::optional<RuleEntry> check_options(std::string_view options) noexcept {
   std::optional<RuleEntry> skipped;
   while (!options.empty()) {
@@ -91,11 +89,11 @@ std::optional<RuleEntry> check_options(std::string_view options) noexcept {
   return skipped;
 }
 
-// "||ads.example^" -> "ads.example"; or why not.
+// "||ads.example^" -> "ads.example", or the reason why it is not a rule.
 std::optional<RuleSkip> take_anchors(std::string_view filter, Pattern& pattern) noexcept {
   pattern.is_below_host = filter.starts_with("||");
   filter.remove_prefix(pattern.is_below_host ? 2 : 1);
-  // A star at the end says nothing that its absence does not.
+  // A star at the end has no effect.
   while (filter.ends_with('*')) {
     filter.remove_suffix(1);
   }
@@ -114,7 +112,7 @@ std::optional<RuleSkip> take_anchors(std::string_view filter, Pattern& pattern) 
   return {};
 }
 
-// A host alone: only with "^" it is not the beginning of a longer one.
+// Without "^", a host alone may be the beginning of a longer one.
 std::optional<RuleSkip> check_host_only(const Pattern& pattern) noexcept {
   if (pattern.ends) {
     return RuleSkip::other_pattern;
@@ -122,7 +120,7 @@ std::optional<RuleSkip> check_host_only(const Pattern& pattern) noexcept {
   return pattern.ends_apart ? std::nullopt : std::optional(RuleSkip::open_end);
 }
 
-// A path is one when nothing longer without a '/' matches.
+// A path is a rule if the pattern matches nothing longer without a '/'.
 std::optional<RuleSkip> check_path(std::string_view path, const Pattern& pattern) noexcept {
   const bool is_folder = path.ends_with('/');
   if (path.starts_with('?') || (pattern.ends && (path == "/" || pattern.ends_apart)) ||
@@ -151,8 +149,7 @@ RuleEntry read_pattern(const Pattern& pattern, bool has_match_case) noexcept {
   return entry;
 }
 
-// A pattern without anchors matches wherever it stands in a URL. Where it is a whole host or URL it is taken as that,
-// which is a part of what it matches.
+// Without anchors, a pattern matches anywhere in a URL. If it is a whole host or URL, it is read as just that.
 RuleEntry read_unanchored(std::string_view filter) noexcept {
   filter = without_comment(filter);
   filter.remove_suffix(filter.ends_with('^') ? 1 : 0);

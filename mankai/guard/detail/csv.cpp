@@ -8,7 +8,6 @@
 namespace mankai::detail {
 namespace {
 
-// A field as it stands in the row.
 struct Field {
   std::string_view text{};
   bool has_quotes_inside = false;
@@ -20,7 +19,7 @@ void skip_blanks(std::string_view& row, char divider) noexcept {
   }
 }
 
-// Where the quote is that closes a field, of which `text` is what follows the opening one; npos: nowhere.
+// Pre: `text` follows the opening quote. Returns npos if no quote closes it.
 std::size_t closing_quote(std::string_view text) noexcept {
   std::size_t end = text.find('"');
   while (end != std::string_view::npos && text.substr(end + 1).starts_with('"')) {
@@ -29,7 +28,7 @@ std::size_t closing_quote(std::string_view text) noexcept {
   return end;
 }
 
-// Takes "…" off the row, up to the divider. None: the quotes are wrong.
+// Removes "…" from the front, up to the divider. Returns nothing if the quotes are wrong.
 std::optional<Field> take_quoted(std::string_view& row, char divider) noexcept {
   row.remove_prefix(1);
   const std::size_t end = closing_quote(row);
@@ -42,7 +41,7 @@ std::optional<Field> take_quoted(std::string_view& row, char divider) noexcept {
   return row.empty() || row.front() == divider ? std::optional(field) : std::nullopt;
 }
 
-// Takes one field off; the divider behind it stays.
+// Removes one field from the front; the divider after it stays.
 std::optional<Field> take_field(std::string_view& row, char divider) noexcept {
   skip_blanks(row, divider);
   if (row.starts_with('"')) {

@@ -50,7 +50,7 @@ std::vector<std::byte> Exceptions::to_bytes() const {
 
 namespace {
 
-// Older guards hold some hosts escaped ("%E2%98%83.net"), and some addresses as names ("1.0x.2.3").
+// Older guards store some hosts escaped ("%E2%98%83.net"), and some addresses as names ("1.0x.2.3").
 bool is_older_form(std::string_view text, std::string_view as_url, url::CanonicalUrl& url) {
   if (!url::canonicalize(as_url, url, url::UrlRules::safe_browsing)) {
     return false;
@@ -87,7 +87,7 @@ Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, cons
     }
     last = text;
     bytes = bytes.subspan(length);
-    // No program opens the host of an older text that is not a rule today.
+    // An older text that is not a rule today is dropped: no program opens its host.
     if (!rule) {
       continue;
     }

@@ -16,7 +16,6 @@
 
 namespace mankai::detail {
 
-/// Fixed properties of a guard.
 struct GuardConfig {
   HashSpec hash{};
   double fpr = 0;
@@ -24,12 +23,11 @@ struct GuardConfig {
   bool is_exact = false;
 };
 
-/// The parts of a guard that its bytes hold.
 struct GuardParts {
   GuardConfig config;
   Region region;  ///< the bytes that base and rules are views of
   std::optional<RuleBase> base;
-  NodeSection rules;  ///< of the base; empty where none are kept
+  NodeSection rules;  ///< of the base; empty if rules are not kept
   RuleTable overlay;
   Tombstones tombstones;
   Exceptions exceptions;
@@ -42,13 +40,12 @@ struct BaseBytes {
   std::span<const std::byte> rules{};
 };
 [[nodiscard]] std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base);
-/// Returns the base's sections in the guard's region. Pre: they were checked.
+/// Returns the base's sections in the guard's region. Pre: the sections were checked.
 [[nodiscard]] BaseBytes base_bytes_of(const GuardParts& parts);
 
-/// Lets the region's bytes be moved.
 void relocate(GuardParts& parts, const Mover& mover) noexcept;
 
-/// Checks everything. Errors: corrupt; unsupported_version.
+/// Errors: corrupt; unsupported_version.
 [[nodiscard]] Result<GuardParts> read_guard(Region region);
 
 }  // namespace mankai::detail

@@ -11,33 +11,31 @@
 
 namespace mankai::detail {
 
-/// Bytes that glibc's allocator uses for a block: a header of 8 bytes, rounded up to 16. Other allocators may use up to
-/// a quarter more.
+/// Memory that glibc's allocator uses for a block; others may use up to a quarter more.
 [[nodiscard]] constexpr std::size_t heap_bytes(std::size_t bytes) noexcept {
   constexpr std::size_t kOwnBytes = 8;
   constexpr std::size_t kStep = 16;
   return align_up(bytes + kOwnBytes, kStep);
 }
 
-/// Of a node of std::set: colour, parent and two children before the value.
+/// A node of std::set: color, parent and two children before the value.
 template <class Value>
 inline constexpr std::size_t kTreeNodeBytes = heap_bytes(4 * sizeof(void*) + sizeof(Value));
-/// Of a node of a std::unordered_map of numbers: the next one before the value.
+/// A node of a std::unordered_map of numbers: the next pointer before the value.
 template <class Value>
 inline constexpr std::size_t kHashNodeBytes = heap_bytes(sizeof(void*) + sizeof(Value));
 
-/// Of a text beside the string itself; short ones are in it.
+/// The heap memory of a string; short strings have none.
 [[nodiscard]] inline std::size_t text_bytes(const std::string& text) noexcept {
   return text.capacity() > std::string().capacity() ? heap_bytes(text.capacity() + 1) : 0;
 }
 
-/// The ids that hold a rule. One id, as almost always, takes no extra memory; more take 48 bytes each. A rule may have
-/// a million ids. Cost: O(log n) per operation.
+/// The ids that hold a rule; usually one. Each of several takes 48 bytes; there may be a million. Cost: O(log n).
 class IdSet {
   using Tree = std::set<std::uint64_t>;
 
  public:
-  /// The most that an insertion takes.
+  /// Maximum growth by one insertion.
   static constexpr std::size_t kGrowthBytes = heap_bytes(sizeof(Tree)) + 2 * kTreeNodeBytes<std::uint64_t>;
 
   [[nodiscard]] bool is_empty() const noexcept { return !has_one_ && !more_; }
@@ -45,11 +43,11 @@ class IdSet {
   [[nodiscard]] bool contains(std::uint64_t id) const noexcept {
     return more_ ? more_->contains(id) : has_one_ && one_ == id;
   }
-  /// Beside the object itself. Cost: O(1).
+  /// Heap memory. Cost: O(1).
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return more_ ? heap_bytes(sizeof(Tree)) + more_->size() * kTreeNodeBytes<std::uint64_t> : 0;
   }
-  /// Calls use(id) in rising order.
+  /// Calls use(id) in ascending order.
   template <class Use>
   void for_each(const Use& use) const {
     if (!more_) {
@@ -63,7 +61,7 @@ class IdSet {
     }
   }
 
-  /// Returns false if it exists. Errors: std::bad_alloc, after which nothing has changed.
+  /// Returns false if the id exists. On std::bad_alloc nothing changes.
   bool insert(std::uint64_t id) {
     if (is_empty()) {
       one_ = id;
@@ -80,7 +78,6 @@ class IdSet {
     has_one_ = false;
     return true;
   }
-  /// Returns false if it is absent.
   bool erase(std::uint64_t id) noexcept {
     if (!contains(id)) {
       return false;
@@ -103,14 +100,14 @@ class IdSet {
   }
 
  private:
-  // Ids that are read from bytes come in order.
+  // Hints the end, because ids are read from bytes in order.
   static bool insert_into(Tree& tree, std::uint64_t id) {
     const std::size_t before = tree.size();
     tree.insert(tree.end(), id);
     return tree.size() != before;
   }
 
-  std::unique_ptr<Tree> more_;  ///< where there are two or more
+  std::unique_ptr<Tree> more_;  ///< if there are two or more
   std::uint64_t one_ = 0;
   bool has_one_ = false;
 };

@@ -11,11 +11,11 @@
 namespace mankai::detail {
 namespace {
 
-// How lists call the column that has it, the likeliest first.
+// Usual names of the column with the rules, the likeliest first.
 constexpr std::array<std::string_view, 9> kColumnNames = {"url",  "domain",    "host",  "hostname", "fqdn",
                                                           "rule", "indicator", "trail", "website"};
 
-// A field before the first ',' or ';' has no '/', which in a URL comes first.
+// In CSV the first field has no '/'; in a URL a '/' precedes the first ',' or ';'.
 bool looks_like_csv(std::string_view record) noexcept {
   const std::string_view text = without_comment(record);
   const std::size_t divider = text.find_first_of("\t,;");
@@ -23,7 +23,6 @@ bool looks_like_csv(std::string_view record) noexcept {
          (divider != std::string_view::npos && (text[divider] == '\t' || !text.substr(0, divider).contains('/')));
 }
 
-// What divides the fields of the first row, which may have line breaks in quotes.
 char divider_of_head(std::span<const std::string_view> lines) {
   std::string row;
   bool is_open = false;
@@ -66,7 +65,7 @@ std::optional<std::size_t> place_of_usual(std::span<const std::string> fields) n
   return {};
 }
 
-// "3" -> 2; none for what is no number from 1.
+// Converts a number from 1 to a place: "3" -> 2.
 std::optional<std::size_t> place_of_number(std::string_view text) noexcept {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -82,13 +81,12 @@ bool has_heading(const ListHead& head) {
   return fields.size() > 1 && place_of_usual(fields).has_value();
 }
 
-// Whether the heading has a column of this name.
 bool has_column_named(std::string_view name, const ListHead& head) {
   const auto comment = fields_of(head.comment);
   return place_of(name, fields_of(head.rows.front())) || (comment.size() > 1 && place_of(name, comment));
 }
 
-// Whether most rows have so many fields, and not only one.
+// Whether most rows have this column, and more than one column.
 bool has_column_number(std::size_t place, const ListHead& head) {
   std::size_t rows = 0;
   std::size_t with_column = 0;
@@ -110,7 +108,6 @@ bool has_column(const std::string& wanted, const ListHead& head) {
   return place ? has_column_number(*place, head) : has_column_named(wanted, head);
 }
 
-// Whether most rows look so.
 bool is_mostly_csv(const ListHead& head) {
   std::size_t csv = 0;
   std::size_t others = 0;

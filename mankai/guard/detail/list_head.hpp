@@ -1,6 +1,6 @@
 #pragma once
 
-/// The first lines of a list: its format, and of a CSV its heading and columns.
+/// The first lines of a list: its format and, for CSV, its heading and columns.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,24 +15,22 @@
 
 namespace mankai::detail {
 
-/// The first lines as a CSV has them.
+/// The first lines, read as CSV.
 struct ListHead {
-  std::string comment{};            ///< the last before the first row, without '#'
+  std::string comment{};            ///< the last comment before the first row, without '#'
   std::vector<std::string> rows{};  ///< neither blank nor beginning with '#'; one record each
   std::uint64_t first_row_line = 0;
   char divider = ',';
 };
 
-/// Reads first lines. A line inside quotes is not a row: the author of one field must not choose the format.
+/// Reads the first lines. A line inside quotes is not a row: the author of one field must not choose the format.
 [[nodiscard]] ListHead head_of(std::span<const std::string_view> lines);
 
-/// Returns the detected format.
 [[nodiscard]] RuleListFormat detect_format(const ListHead& head, const std::string& column);
 
-/// The column with the rules.
 struct CsvColumn {
   std::size_t place = 0;                      ///< from 0
-  std::optional<std::uint64_t> heading = {};  ///< the number of its line, from 1
+  std::optional<std::uint64_t> heading = {};  ///< number of its line, from 1
 };
 
 /// Errors: invalid_argument for a missing column.

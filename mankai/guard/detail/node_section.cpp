@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint64_t kIdOfLists = 0;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-/// Where the parts of a section are.
 struct Layout {
   std::uint64_t nodes = 0;
   std::uint64_t ids = 0;
@@ -27,7 +26,7 @@ struct Layout {
   [[nodiscard]] std::size_t bytes() const noexcept { return id_values() + ids * kWord; }
 };
 
-// Pre: the bytes have the two counts.
+// Pre: the bytes contain the two counts.
 Layout layout_of(std::span<const std::byte> bytes) noexcept {
   Layout layout;
   std::memcpy(&layout.nodes, bytes.data(), kWord);
@@ -68,7 +67,7 @@ Result<NodeSection> NodeSection::from_bytes(std::span<const std::byte> bytes) {
     return wrong("too short");
   }
   const Layout layout = layout_of(bytes);
-  // Bounded before they are multiplied.
+  // Bound the counts before they are multiplied.
   if (layout.nodes > bytes.size() / kWord || layout.ids > bytes.size() / kWord || layout.bytes() != bytes.size() ||
       layout.nodes > std::numeric_limits<std::uint32_t>::max()) {
     return wrong("the length contradicts the counts");
@@ -160,8 +159,7 @@ RuleKey NodeSection::key_of(std::size_t rule) const noexcept {
 }
 
 std::optional<std::size_t> NodeSection::find(Digest digest) const noexcept {
-  // The digests around the guess are about as far apart as all are; doubled steps find the two ends between which it
-  // must be.
+  // The digests around the guess are about as far apart as all others. Doubled steps find a lower and an upper bound.
   std::size_t low = 0;
   std::size_t high = size();
   std::size_t step = 8;
@@ -208,7 +206,7 @@ std::vector<std::byte> NodeSection::to_bytes(const RuleTable& table) {
     infos.push_back(static_cast<std::uint32_t>(node->kind) | (node->is_rule() ? kIsRule : 0) | (lists ? kListsIds : 0) |
                     std::uint32_t{node->depth} << kDepthShift);
   }
-  // The same search as a reader's.
+  // The same search as in a reader.
   NodeSection section;
   section.digests_ = digests;
   for (const auto& [digest, node] : entries) {

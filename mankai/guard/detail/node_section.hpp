@@ -15,19 +15,17 @@ namespace mankai::detail {
 class RuleTable;
 
 /// A table of rules as bytes, sorted by digest: 16 bytes per node, and 12 per id other than 0. A view; the bytes must
-/// outlive it.
+/// outlive it. Threads: const calls are safe together.
 ///
 ///     nodes u64, ids u64 | digests u64[] | parents u32[] | infos u32[] | nodes of ids u32[], padding | ids u64[]
-///
-/// Threads: const calls are safe together.
 class NodeSection {
  public:
   NodeSection() noexcept = default;
 
-  /// Checks every field. Pre: aligned to 8. Errors: corrupt.
+  /// Checks every field. Errors: corrupt. Pre: aligned to 8.
   [[nodiscard]] static Result<NodeSection> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] static std::vector<std::byte> to_bytes(const RuleTable& table);
-  /// Sets the address of the bytes, which have moved. Pre: the same bytes.
+  /// Sets the address of the bytes after they were moved. Pre: the bytes are the same.
   void rebase(std::span<const std::byte> bytes) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return digests_.size(); }
@@ -36,7 +34,7 @@ class NodeSection {
   [[nodiscard]] NodeKind kind(std::size_t node) const noexcept { return static_cast<NodeKind>(infos_[node] & kKind); }
   [[nodiscard]] bool is_rule(std::size_t node) const noexcept { return (infos_[node] & kIsRule) != 0; }
   [[nodiscard]] std::uint32_t depth(std::size_t node) const noexcept { return infos_[node] >> kDepthShift; }
-  /// Ids of a rule; {0} if none are listed.
+  /// Returns the ids of a rule; {0} if none are listed.
   [[nodiscard]] std::span<const std::uint64_t> ids(std::size_t rule) const noexcept;
   [[nodiscard]] RuleKey key_of(std::size_t rule) const noexcept;
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }

@@ -42,11 +42,9 @@ Counts count_entries(const RuleTable& rules) {
   return counts;
 }
 
-/// What is at hosts, in at most kClassesMax classes.
 class RuleClasses {
  public:
-  // What is below a rule matters only after the rule was removed, so all such hosts share one class: each class that
-  // is a rule costs every lookup of an absent host.
+  // Each class of rules costs every lookup of an absent host, so all rules with something below them share one class.
   explicit RuleClasses(const RuleTable& rules) : classes_{kRuleAlone} {
     std::vector<std::pair<std::uint64_t, HostEntry>> others;
     HostEntry above_others = kRuleAlone;
@@ -60,7 +58,7 @@ class RuleClasses {
     if (above_others != kRuleAlone) {
       classes_.push_back(above_others);
     }
-    // The most frequent first; among equals an order that does not depend on the table's.
+    // The most frequent first; ties in an order that does not depend on the table.
     std::ranges::sort(others, [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
@@ -82,7 +80,7 @@ class RuleClasses {
     }
   }
 
-  /// Returns the number of the class that names all that is below a host.
+  /// Returns the class with everything that is at and below a host.
   [[nodiscard]] std::uint32_t number_of(const RuleTable::Node& host) const {
     const HostEntry entry = host.entry();
     if (const auto found = numbers_.find(entry); found != numbers_.end()) {
@@ -105,7 +103,7 @@ class RuleClasses {
   std::map<HostEntry, std::uint32_t> numbers_;
 };
 
-/// Probabilities of false positives per width of values; rule_base.hpp has the formulas.
+/// False-positive rates per width of values; rule_base.hpp has the formulas.
 class RuleRates {
  public:
   RuleRates(const RuleTable& rules, const RuleClasses& classes) : classes_(&classes) {
@@ -133,10 +131,9 @@ class RuleRates {
   [[nodiscard]] std::uint16_t host_depth_max() const noexcept { return host_depth_max_; }
   [[nodiscard]] std::uint16_t path_depth_max() const noexcept { return path_depth_max_; }
 
-  /// Of the URL with the most lookups, and of one whose anchor is absent.
   struct Rates {
     double worst;
-    double stranger;
+    double absent_key;
   };
   [[nodiscard]] Rates at(unsigned value_bits) const {
     const double p = std::ldexp(1.0, -static_cast<int>(value_bits));
@@ -144,21 +141,21 @@ class RuleRates {
     for (const HostEntry& entry : classes_->all()) {
       host += p * (entry.is_rule ? 1 : std::min(1.0, p * looks_at(entry)));
     }
-    double stranger = 0;
+    double absent_key = 0;
     for (const HostEntry& entry : classes_->all()) {
       const double below =
           p * looks_at(entry) + host * static_cast<double>(depths_of(entry.host_mask, host_depth_max_));
-      stranger += p * (entry.is_rule ? 1 : std::min(1.0, below));
+      absent_key += p * (entry.is_rule ? 1 : std::min(1.0, below));
     }
-    double worst = stranger;
+    double worst = absent_key;
     for (const auto& [digest, anchor] : anchors_) {
       worst = std::max(worst, worst_below(anchor, p, host));
     }
-    return {.worst = std::min(1.0, worst), .stranger = std::min(1.0, stranger)};
+    return {.worst = std::min(1.0, worst), .absent_key = std::min(1.0, absent_key)};
   }
 
  private:
-  /// An anchor with something below it: its class, and per depth the most lookups for the paths of a host there.
+  /// An anchor with rules below it: its class, and per depth the most lookups for the paths of a host there.
   struct Anchor {
     std::uint32_t number = 0;
     std::vector<unsigned> looks_by_depth;
@@ -208,7 +205,6 @@ std::vector<std::byte> class_bytes(const RuleBaseHeader& header, const std::vect
 
 bool is_rate(double rate) { return rate >= 0 && rate <= 1; }
 
-// Errors: corrupt.
 Result<std::vector<HostEntry>> read_classes(const RuleBaseHeader& header, std::span<const std::byte> bytes) {
   if (header.classes == 0 || header.classes > kClassesMax || bytes.size() != header.classes * sizeof(RuleBaseClass)) {
     return wrong("the number of classes is wrong");
@@ -262,7 +258,7 @@ Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std:
   const RuleBaseHeader header{.rules = rules.rule_count(),
                               .map = cells.params,
                               .fpr_worst = held.worst,
-                              .fpr_stranger = held.stranger,
+                              .fpr_absent = held.absent_key,
                               .host_depth_max = rates.host_depth_max(),
                               .path_depth_max = rates.path_depth_max(),
                               .classes = static_cast<std::uint16_t>(classes.all().size())};
@@ -276,7 +272,7 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
   }
   std::memcpy(&header, classes.data(), sizeof(header));
   MANKAI_ASSIGN(auto entries, read_classes(header, classes.subspan(sizeof(header))));
-  if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_stranger) || header.host_depth_max > kBaseDepthMax ||
+  if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_absent) || header.host_depth_max > kBaseDepthMax ||
       header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
     return wrong("an invalid header");

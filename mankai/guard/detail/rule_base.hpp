@@ -15,12 +15,12 @@ namespace mankai::detail {
 
 inline constexpr std::size_t kClassesMax = 256;
 
-/// What the base's bytes begin with, before its classes. Part of the format.
+/// The start of the base's bytes, before its classes. Part of the format.
 struct RuleBaseHeader {
   std::uint64_t rules = 0;
   FuseMap::Params map{};
-  double fpr_worst = 0;     ///< of the URLs with the most lookups
-  double fpr_stranger = 0;  ///< of a URL whose anchor is absent
+  double fpr_worst = 0;   ///< for the URLs with the most lookups
+  double fpr_absent = 0;  ///< for a URL whose anchor is absent
   std::uint16_t host_depth_max = 0;
   std::uint16_t path_depth_max = 0;
   std::uint16_t classes = 0;
@@ -28,7 +28,7 @@ struct RuleBaseHeader {
 };
 static_assert(sizeof(RuleBaseHeader) == 64);
 
-/// A class as bytes.
+/// The bytes of a class. Part of the format.
 struct RuleBaseClass {
   std::uint8_t is_rule = 0;
   std::uint8_t has_query = 0;
@@ -42,13 +42,13 @@ static_assert(sizeof(RuleBaseClass) == 8);
 /// a lookup can return are not a class, so most absent keys are recognized. A view; the bytes must outlive it.
 ///
 /// A class says whether a host is a rule, and at which depths below it there are rules. Class 0 is a rule with nothing
-/// below it, and every path and query. Rare classes beyond kClassesMax share one that names all their depths, which
-/// costs lookups but never loses a rule.
+/// below it, and every path and query. Rare classes beyond kClassesMax share one that has all their depths, which costs
+/// lookups but never loses a rule.
 ///
-/// Formula: a lookup of an absent path is a false positive with probability p = 2^-w, of an absent host with
-///          s = p (b + sum of min(1, u_c p)), where b classes are rules and each other class c leads to u_c lookups. A
-///          URL below an anchor is a false positive with at most the sum over the depths that the anchor's class names:
-///          p per path, and per host of depth d the larger of s and p times the lookups of the hosts there.
+/// Formula: the false-positive rate of an absent path is p = 2^-w, of an absent host s = p (b + sum of min(1, u_c p)).
+///          Here b classes are rules, and each other class c leads to u_c lookups. A URL below an anchor is a false
+///          positive with at most a sum over the depths that the anchor's class has: p per path, and per host of depth
+///          d the larger of s and p times the lookups of the hosts there.
 /// Threads: const calls are safe together.
 class RuleBase {
  public:
@@ -57,10 +57,10 @@ class RuleBase {
     std::vector<std::byte> classes;
   };
 
-  /// Builds the smallest base within the fpr. Pre: none of the rules stays exact. Cost: 300 ns per rule.
-  /// Errors: invalid_argument for an fpr that needs more than 32 bits per value; out_of_space.
+  /// Builds the smallest base within the fpr. Cost: 300 ns per rule. Errors: invalid_argument for an fpr that needs
+  /// more than 32 bits per value; out_of_space. Pre: no rule `stays_exact`.
   [[nodiscard]] static Result<Bytes> build(const RuleTable& rules, double fpr, std::uint64_t seed);
-  /// Pre: cells are aligned to 8. Errors: corrupt.
+  /// Errors: corrupt. Pre: cells are aligned to 8.
   [[nodiscard]] static Result<RuleBase> from_bytes(std::span<const std::byte> cells,
                                                    std::span<const std::byte> classes);
 
@@ -74,7 +74,7 @@ class RuleBase {
   [[nodiscard]] std::size_t path_depth_max() const noexcept { return header_.path_depth_max; }
   [[nodiscard]] const RuleBaseHeader& header() const noexcept { return header_; }
 
-  /// Sets the address of the cells, which have moved. Pre: the same bytes.
+  /// Sets the address of the cells after they were moved. Pre: the bytes are the same.
   void rebase(std::span<const std::byte> cells) noexcept {
     map_.rebase(reinterpret_cast<const std::uint64_t*>(cells.data()));
   }

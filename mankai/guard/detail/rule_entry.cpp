@@ -11,12 +11,12 @@
 namespace mankai::detail {
 namespace {
 
-// Addresses that mean "nowhere" in a hosts file.
+// Addresses of sinkholes in hosts files.
 constexpr std::array<std::string_view, 6> kNowhere = {"0.0.0.0", "127.0.0.1", "::", "::1", "0", "::0"};
 
 constexpr bool is_hex(char byte) noexcept { return is_digit(byte) || (lower(byte) >= 'a' && lower(byte) <= 'f'); }
 
-// Names that are in use, whether the DNS allows them or not.
+// Bytes of names in use, whether the DNS allows them or not.
 constexpr bool is_host_byte(char byte) noexcept {
   return is_letter(byte) || is_digit(byte) || byte == '.' || byte == '-' || byte == '_' || !is_ascii(byte);
 }
@@ -31,7 +31,7 @@ std::string_view without_star(std::string_view text, bool& is_widened) noexcept 
   return text;
 }
 
-// Where the authority begins: behind "scheme://" or "//".
+// Returns where the authority begins: after "scheme://" or "//".
 std::size_t authority_begin(std::string_view text) noexcept {
   if (text.starts_with("//")) {
     return 2;
@@ -46,7 +46,6 @@ std::size_t authority_begin(std::string_view text) noexcept {
   return colon + 3;
 }
 
-// The authority without user and port.
 std::string_view host_of(std::string_view authority) noexcept {
   const std::size_t at = authority.rfind('@');
   authority.remove_prefix(at == std::string_view::npos ? 0 : at + 1);
@@ -57,7 +56,7 @@ std::string_view host_of(std::string_view authority) noexcept {
   return authority;
 }
 
-// Of a host that is written out: dots at its ends are none in it, and one that is escaped may be one.
+// May be wrong for escaped hosts: an escape may be a dot. Dots at both ends of a host do not separate labels.
 bool may_be_single_label(std::string_view host) noexcept {
   const std::size_t first = host.find_first_not_of('.');
   const std::size_t dot = host.find('.', std::min(first, host.size()));
@@ -94,9 +93,9 @@ bool is_network(std::string_view text) noexcept {
   return *end == '-' ? looks_like_address(rest) : is_prefix_length(rest, first.contains(':') ? kIpv6Bits : kIpv4Bits);
 }
 
-// What is no host with more behind it.
+// Reads the addresses that are not a host followed by more text: networks and bare IPv6 addresses.
 std::optional<RuleEntry> read_address(std::string_view text) noexcept {
-  // Most lines are seen to be none by their first byte.
+  // Fast path: the first byte excludes most lines.
   if (text.empty() || !(is_hex(text.front()) || text.front() == ':')) {
     return std::nullopt;
   }
@@ -106,8 +105,7 @@ std::optional<RuleEntry> read_address(std::string_view text) noexcept {
   return is_bare_ipv6(text) ? std::optional(RuleEntry{.text = text}) : std::nullopt;
 }
 
-// Whether all programs agree about the host of a rule: it is a name of letters, digits, '-' and '_' whose last label
-// does not begin with a digit.
+// Whether all programs agree on the host: of letters, digits, '-' and '_', and the last label begins with no digit.
 bool has_one_host(std::string_view text) noexcept {
   const std::string_view rest = text.substr(authority_begin(text));
   const std::string_view host = rest.substr(0, rest.find_first_of("/?"));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFirstPlaces = 16;
 
-// The nodes that a rule needs, without what is below them: anchor, host where it is another, rule where it is another.
+// The nodes of a rule, with empty masks: anchor, host if it is not the anchor, rule if it is not the host.
 struct Chain {
   std::array<RuleTable::Node, RuleTable::kChainMax> nodes{};
   std::size_t count = 0;
@@ -41,7 +41,7 @@ Chain chain_of(const RuleKey& key) {
 
 std::size_t RuleTable::place_of(Digest digest) const noexcept {
   const std::size_t mask = nodes_.size() - 1;
-  // Digests are uniform, but sequences of them, as in a file, are sorted by their upper bits.
+  // Digests are uniform, but sequences of them, such as in a file, are sorted by their upper bits.
   auto place = static_cast<std::size_t>(digest.value) & mask;
   while (nodes_[place].is_used && nodes_[place].digest != digest) {
     place = (place + 1) & mask;
@@ -49,7 +49,7 @@ std::size_t RuleTable::place_of(Digest digest) const noexcept {
   return place;
 }
 
-// At least a third of them stays free.
+// At least a third of the places stays free.
 std::size_t RuleTable::places_for(std::size_t more) const noexcept {
   const std::size_t needed = node_count_ + more;
   const std::size_t places = needed + needed / 2;
@@ -152,7 +152,7 @@ bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
   return true;
 }
 
-// And those above it that are there for nothing else.
+// Removes the node and its parents, as far as they hold no rule and have no children.
 void RuleTable::drop_if_unused(Digest digest) {
   for (;;) {
     const std::size_t place = place_of(digest);
@@ -175,7 +175,7 @@ void RuleTable::drop_if_unused(Digest digest) {
   }
 }
 
-// Moves what was put behind the place, because it was taken, forward.
+// Moves later nodes of the probe sequence forward into the free place.
 void RuleTable::vacate(std::size_t place) {
   const std::size_t mask = nodes_.size() - 1;
   --node_count_;

@@ -1,7 +1,5 @@
 #pragma once
 
-/// What tables of rules are made of, in memory and in bytes.
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -15,9 +13,9 @@
 
 namespace mankai::detail {
 
-/// What a node stands for. The values are part of the format.
+/// The kind of a node. The values are part of the format.
 enum class NodeKind : std::uint8_t {
-  single = 0,  ///< a host that is a name of one label; its own anchor
+  single = 0,  ///< a host of one label; its own anchor
   anchor = 1,  ///< a host of two labels, or an address
   host = 2,    ///< a host below its anchor
   path = 3,
@@ -28,7 +26,7 @@ inline constexpr std::uint32_t kNodeKinds = 5;
 [[nodiscard]] constexpr bool is_anchor(NodeKind kind) noexcept { return kind <= NodeKind::anchor; }
 [[nodiscard]] constexpr bool is_host(NodeKind kind) noexcept { return kind <= NodeKind::host; }
 
-/// A mask has a bit for each depth from 1 on; the last one stands for that depth and all deeper ones.
+/// A mask has a bit per depth from 1 on; the last bit stands for that depth and all deeper ones.
 inline constexpr unsigned kMaskBits = 16;
 using DepthMask = std::uint16_t;
 
@@ -38,15 +36,15 @@ using DepthMask = std::uint16_t;
 [[nodiscard]] constexpr bool has_depth(DepthMask mask, std::size_t depth) noexcept {
   return (mask >> (std::min<std::size_t>(depth, kMaskBits) - 1) & 1U) != 0;
 }
-/// The deepest of at most so many depths that a mask may name; 0 when it names none of them.
+/// Returns the deepest depth in the mask, at most `limit`; 0 if the mask is empty.
 [[nodiscard]] constexpr std::size_t deepest(DepthMask mask, std::size_t limit) noexcept {
   const auto width = static_cast<std::size_t>(std::bit_width(mask));
   return width == kMaskBits ? limit : std::min(width, limit);
 }
 
-/// What there may be at a host and below it.
+/// What may exist at a host and below it.
 struct HostEntry {
-  bool is_rule = false;     ///< the host itself
+  bool is_rule = false;     ///< the host itself is a rule
   bool has_query = false;   ///< rules with a query, at any path
   DepthMask host_mask = 0;  ///< hosts below an anchor
   DepthMask path_mask = 0;  ///< rules with a path at this host
@@ -54,36 +52,32 @@ struct HostEntry {
   friend auto operator<=>(const HostEntry&, const HostEntry&) = default;
 };
 
-/// Deepest rules of a base; deeper ones stay in the overlay, where they do not slow down other lookups.
+/// Maximum depth of rules in a base; deeper ones stay in the overlay, where they do not slow down other lookups.
 inline constexpr std::uint16_t kBaseDepthMax = 32;
 
-/// Whether a rule cannot be in a base. A deeper one would widen the values of all rules; one of one label would cost a
-/// lookup per URL, whose false positive would cover a whole top-level domain.
+/// Whether a rule cannot be in a base. A deeper rule would widen the values of all rules. A rule of one label would
+/// cost a lookup per URL, whose false positive would cover a whole top-level domain.
 [[nodiscard]] constexpr bool stays_exact(const RuleKey& key) noexcept {
   return key.is_single_label || key.host_depth > kBaseDepthMax || key.path_depth > kBaseDepthMax;
 }
 
-/// A hash table of rules, each with the ids that hold it, and of the hosts and anchors above them.
-///
-/// A node's masks name every depth that was ever below it, until nothing is below it: after removals they may name too
-/// many depths, which costs a lookup, but never too few.
-///
-/// Cost:    one or two cache lines per lookup; about 100 bytes per rule.
-/// Threads: const calls are safe together.
+/// A hash table of rules, each with the ids that hold it, and of the hosts and anchors above them. After removals a
+/// node's masks may have extra depths, which cost lookups, but never lack one. Cost: one or two cache lines per lookup;
+/// about 100 bytes per rule. Threads: const calls are safe together.
 class RuleTable {
  public:
-  /// Most nodes of a rule: anchor, host, path.
+  /// Maximum number of nodes per rule: anchor, host, path.
   static constexpr std::size_t kChainMax = 3;
 
   struct Node {
     Digest digest{};
-    Digest parent{};  ///< a path's host, a host's anchor; its own for an anchor
+    Digest parent{};  ///< a path's host, a host's anchor; an anchor's own
     IdSet ids;        ///< of the rule, if it is one
     std::uint32_t children = 0;
-    std::uint16_t depth = 0;  ///< a path's segments, also of a query's path; a host's labels before its anchor
+    std::uint16_t depth = 0;  ///< segments of a path, or of a query's path; a host's labels before its anchor
     NodeKind kind = NodeKind::anchor;
     bool is_used = false;
-    HostEntry below;  ///< of hosts, without is_rule
+    HostEntry below;  ///< of hosts; is_rule is unused
 
     [[nodiscard]] bool is_rule() const noexcept { return !ids.is_empty(); }
     [[nodiscard]] HostEntry entry() const noexcept {
@@ -93,16 +87,14 @@ class RuleTable {
     }
   };
 
-  /// Reserves room. Copying from another table in its order needs it, to avoid long probe sequences.
+  /// Copying from another table in its order needs this first, to avoid long probe sequences.
   void reserve(std::size_t nodes) { make_room(nodes); }
 
-  /// Returns false if this id holds the rule already. Errors: corrupt if another rule has the same digest, which needs
-  /// another seed; then nothing has changed.
+  /// Returns false if this id already holds the rule. Errors: corrupt if another rule has the same digest, which
+  /// requires another seed; then nothing changes.
   [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id);
-  /// Removes one id of a rule, or all of them. Returns whether there was one.
   bool erase(Digest rule, std::optional<std::uint64_t> id);
 
-  /// Null when there is none.
   [[nodiscard]] const Node* find(Digest digest) const noexcept {
     if (nodes_.empty()) {
       return nullptr;
@@ -121,19 +113,17 @@ class RuleTable {
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return has_rule(digest); }
   [[nodiscard]] static std::size_t host_depth_max() noexcept { return kRuleLabelsMax; }
   [[nodiscard]] static std::size_t path_depth_max() noexcept { return kRuleBytesMax; }
-  /// The key by which a node that is a rule was inserted.
   [[nodiscard]] RuleKey key_of(const Node& rule) const noexcept;
 
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
-  /// Of the rules, those that no base has.
+  /// Number of rules that cannot be in a base.
   [[nodiscard]] std::size_t exact_count() const noexcept { return exact_count_; }
   [[nodiscard]] std::size_t node_count() const noexcept { return node_count_; }
   [[nodiscard]] bool is_empty() const noexcept { return rule_count_ == 0; }
-  /// Whether there are names of one label.
   [[nodiscard]] bool has_single_labels() const noexcept { return single_count_ != 0; }
-  /// What it takes from the heap, ids included. Cost: O(1).
+  /// Heap memory, including ids. Cost: O(1).
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return nodes_.capacity() * sizeof(Node) + id_bytes_; }
-  /// Largest growth of memory_bytes by the next insertion: the table doubles its size.
+  /// Maximum growth of memory_bytes by the next insertion: the table doubles its size.
   [[nodiscard]] std::size_t growth_bytes() const noexcept {
     return (places_for(kChainMax) - nodes_.size()) * sizeof(Node) + IdSet::kGrowthBytes;
   }
@@ -148,7 +138,7 @@ class RuleTable {
   }
 
  private:
-  /// Where a digest is, or would be. Pre: there is room.
+  /// Returns where a digest is or would be. Pre: the table is not full.
   [[nodiscard]] std::size_t place_of(Digest digest) const noexcept;
   [[nodiscard]] const Node& at(Digest digest) const noexcept { return nodes_[place_of(digest)]; }
   [[nodiscard]] Node& at(Digest digest) noexcept { return nodes_[place_of(digest)]; }
@@ -158,7 +148,6 @@ class RuleTable {
   void drop_if_unused(Digest digest);
   void vacate(std::size_t place);
   void make_room(std::size_t more);
-  /// How many places there must be for so many nodes more.
   [[nodiscard]] std::size_t places_for(std::size_t more) const noexcept;
 
   std::vector<Node> nodes_;

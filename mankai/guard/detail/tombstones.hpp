@@ -12,9 +12,7 @@
 
 namespace mankai::detail {
 
-/// The ids that were removed from rules of the base, exactly. A rule without ids is dead.
-///
-/// Threads: const calls are safe together.
+/// Ids that were removed from rules of the base. A rule without ids is dead. Threads: const calls are safe together.
 class Tombstones {
  public:
   [[nodiscard]] bool is_empty() const noexcept { return rules_.empty(); }
@@ -27,18 +25,17 @@ class Tombstones {
     return found != rules_.end() && found->second.taken.contains(id);
   }
   [[nodiscard]] std::size_t dead_count() const noexcept { return dead_count_; }
-  /// Bytes on the heap. Cost: O(1).
+  /// Heap memory. Cost: O(1).
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return rules_.bucket_count() * sizeof(void*) + rules_.size() * kHashNodeBytes<Rules::value_type> + id_bytes_;
   }
 
-  /// Removes an id of a rule that has `base_ids` ids in the base. Returns false if it was removed already.
+  /// Removes an id of a rule that has `base_ids` ids in the base. Returns false if it was already removed.
   bool take(Digest rule, std::uint64_t id, std::size_t base_ids);
   /// Restores an id. Returns false if it was not removed.
   bool give_back(Digest rule, std::uint64_t id);
 
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// Reads the rules and ids of to_bytes. Errors: corrupt.
   struct Taken {
     std::uint64_t rule;
     std::uint64_t id;

@@ -6,7 +6,6 @@
 namespace mankai::detail {
 namespace {
 
-// Whether the text is an IPv4 address in canonical form.
 bool is_ipv4(std::string_view text) noexcept {
   constexpr unsigned kMaxByte = 255;
   constexpr int kParts = 4;
@@ -56,7 +55,6 @@ void UrlKeys::find_address() noexcept {
   }
 }
 
-// Leaves out suffixes that are longer than the host of any rule.
 void UrlKeys::find_labels(std::string_view host) noexcept {
   const std::size_t first = host.size() - std::min(host.size(), kRuleHostBytesMax);
   for (std::size_t i = host.size(); i > 0 && i >= first && labels_ < kRuleLabelsMax; --i) {

@@ -1,7 +1,5 @@
 #pragma once
 
-/// Finds the first rule that covers a URL, in any kind of table.
-
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -18,18 +16,17 @@
 
 namespace mankai::detail {
 
-/// The parts of a canonical URL that a rule can name, as text and as digests. A digest is computed when it is first
-/// used. The texts are views into the URL, which must outlive them until the next reset. Memory is reused.
+/// The parts of a canonical URL that a rule can name, as text and as digests, which are computed on first use. The
+/// texts are views into the URL, which must outlive them until the next reset. Memory is reused.
 class UrlKeys {
  public:
-  /// Takes another URL. Cost: one pass over the host.
   void reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept;
 
-  /// Number of suffixes of the host that a rule can name; 1 for an address. Suffixes longer than any rule are left out.
+  /// Number of suffixes of the host that a rule can name; 1 for an address. Suffixes longer than any rule are omitted.
   [[nodiscard]] std::size_t labels() const noexcept { return labels_; }
-  /// Whether the host's last labels spell an address, which is not a parent of this host.
+  /// Whether the host's last labels look like an address, which is not a parent of this host.
   [[nodiscard]] bool is_address(std::size_t labels) const noexcept { return labels == address_labels_; }
-  /// The host's last labels, 1 to labels(); an address is one.
+  /// The last labels of the host, 1 to labels(); an address counts as one.
   [[nodiscard]] std::string_view host_text(std::size_t labels) const noexcept {
     return host_.substr(begins_[labels - 1]);
   }
@@ -48,20 +45,19 @@ class UrlKeys {
     }
     return segments_.size();
   }
-  /// Digest of one segment of the path, 0 <= index < depth().
   [[nodiscard]] Digest segment(std::size_t index) {
     while (segment_digests_.size() <= index) {
       segment_digests_.push_back((*hasher_)(segments_[segment_digests_.size()]));
     }
     return segment_digests_[index];
   }
-  /// The path's first segments, with the slash before each.
+  /// The first segments of the path, each with its slash.
   [[nodiscard]] std::string_view path_text(std::size_t segments) const noexcept {
     const std::string_view last = segments == 0 ? std::string_view() : segments_[segments - 1];
     return segments == 0 ? last : path_.substr(0, static_cast<std::size_t>(last.data() + last.size() - path_.data()));
   }
 
-  /// With its '?'; empty where there is none, or nothing in it.
+  /// With its '?'; empty if the query is missing or empty.
   [[nodiscard]] std::string_view query_text() const noexcept { return query_; }
   [[nodiscard]] Digest query() noexcept {
     if (!query_digest_) {
@@ -80,8 +76,7 @@ class UrlKeys {
   std::string_view path_;
   std::string_view query_;
   std::size_t labels_ = 0;
-  std::size_t address_labels_ = 0;  ///< of a name that ends like an address; else 0
-  /// Where the last 1, 2, ... labels begin.
+  std::size_t address_labels_ = 0;  ///< how many last labels of a name look like an address
   std::array<std::size_t, kRuleLabelsMax> begins_{};
   std::array<Digest, kRuleLabelsMax> hosts_{};
   std::bitset<kRuleLabelsMax> is_hashed_;
@@ -91,14 +86,14 @@ class UrlKeys {
   std::optional<Digest> query_digest_;
 };
 
-/// The expression that is a rule: the host's last labels, the path's first segments, and perhaps the query.
+/// The expression that is a rule: the host's last labels, the path's first segments, and optionally the query.
 struct Match {
   std::size_t labels = 0;
   std::size_t segments = 0;
   bool has_query = false;
 };
 
-/// A table of rules: a RuleTable, or a RuleBase. Both lookups may return false positives, never false negatives.
+/// A table of rules: a RuleTable or a RuleBase. Lookups may return false positives, but no false negatives.
 template <class Table>
 concept RuleLookup = requires(const Table& table, Digest digest) {
   { table.find_host(digest) } -> std::same_as<std::optional<HostEntry>>;
@@ -109,9 +104,8 @@ concept RuleLookup = requires(const Table& table, Digest digest) {
 };
 
 /// Looks up the anchor, then what its masks name: hosts from the shortest on, and the paths of each from the shortest
-/// on. `confirms(digest)` decides whether what a lookup found is a rule.
-///
-/// Cost:    one lookup if the anchor is absent; else one per depth that the masks name and the URL has.
+/// on. `confirms(digest)` decides whether a lookup's result is a rule.
+/// Cost: one lookup if the anchor is absent; else one per depth that is in the masks and in the URL.
 template <RuleLookup Table, std::predicate<Digest> Confirms>
 class Walk {
  public:
@@ -195,7 +189,6 @@ class Walk {
   unsigned probes_ = 0;
 };
 
-/// Looks in a table that has no false positives.
 [[nodiscard]] inline std::optional<Match> find_exact(UrlKeys& keys, const RuleTable& table) {
   const auto always = [](Digest /*rule*/) { return true; };
   return Walk(keys, table, always).run();

@@ -22,15 +22,14 @@
 namespace mankai::nh_siphash {
 namespace {
 
-/// Keys of a batch that are summed before SipHash takes their sums in vectors.
+/// Keys of a batch that are summed before SipHash hashes their sums in vectors.
 constexpr std::size_t kWindow = 64;
-/// Fewer than these are hashed one by one.
+/// Smaller batches are hashed one by one.
 constexpr std::size_t kLeastForVectors = 8;
-/// Keys of up to this many bytes take half of the pairs.
+/// Keys of up to this many bytes use half of the pairs.
 constexpr std::size_t kHalfBytes = kChunkBytes / 2;
-/// SipHash's last word holds the message's bytes, modulo 256, in its highest byte.
+/// SipHash's last word has the message length in bytes, modulo 256, in its highest byte.
 constexpr unsigned kLengthShift = 56;
-/// Marks the end of the message.
 constexpr std::uint64_t kFinal = 0xff;
 constexpr int kFinalRounds = 3;
 
@@ -59,7 +58,7 @@ HWY_INLINE Vector rotate_left(Vector v) {
   return hn::RotateRight<64 - kBits>(v);
 }
 
-// Digests of as many keys as a vector has lanes.
+// The states of as many keys as a vector has lanes.
 struct Lanes {
   HWY_INLINE Lanes(Tag d, const std::array<std::uint64_t, 4>& state)
       : v0(hn::Set(d, state[0])), v1(hn::Set(d, state[1])), v2(hn::Set(d, state[2])), v3(hn::Set(d, state[3])) {}
@@ -164,7 +163,7 @@ class SipHash13 {
     absorb(static_cast<std::uint64_t>(sum));
     absorb(static_cast<std::uint64_t>(sum >> 64));
   }
-  // `sums`: how many were absorbed.
+  // `sums`: number of absorbed sums.
   [[nodiscard]] Digest finish(std::uint64_t sums) noexcept {
     absorb(sums * kPairBytes << kLengthShift);
     v2_ ^= kFinal;
@@ -202,7 +201,7 @@ Wide length_product(const ExpandedKey& key, std::size_t bytes) noexcept {
   return static_cast<Wide>(bytes + key.length_addend) * key.length_factor;
 }
 
-// Pair i is at 16 i, or where the last 16 bytes begin if that is less: one way for every length.
+// Pair i is at 16 i, or at the last 16 bytes if these begin earlier: the same code for every length.
 template <std::size_t kCount>
 [[gnu::always_inline]] inline Wide sum_pairs(const ExpandedKey& key, const char* chunk,
                                              std::size_t last_pair_at) noexcept {
@@ -230,12 +229,11 @@ Wide sum_short(const ExpandedKey& key, std::string_view text) noexcept {
   return product(key, 0, byte_at(first) | byte_at(first + text.size() / 2) << 8 | byte_at(end - 1) << 16, 0);
 }
 
-// A call of its own, so that shorter keys keep the registers.
+// Not inlined, so that shorter keys keep the registers.
 [[gnu::noinline]] Wide sum_chunk(const ExpandedKey& key, const char* chunk, std::size_t last_pair_at) noexcept {
   return sum_pairs<kPairs>(key, chunk, last_pair_at);
 }
 
-// The sum of a key of one chunk.
 [[gnu::always_inline]] inline Wide sum_of(const ExpandedKey& key, std::string_view text) noexcept {
   const Wide length = length_product(key, text.size());
   if (text.size() < kPairBytes) {
@@ -255,7 +253,7 @@ Wide sum_of(const ExpandedKey& key, std::uint64_t number) noexcept {
 bool is_long(std::string_view text) noexcept { return text.size() > kChunkBytes; }
 bool is_long(std::uint64_t /*number*/) noexcept { return false; }
 
-// The last chunk is the key's last bytes.
+// The last chunk ends at the key's end and may overlap the one before.
 [[gnu::noinline]] Digest long_digest(const ExpandedKey& key, std::string_view text) noexcept {
   SipHash13 hash(key.state);
   const std::size_t chunks = divide_up(text.size(), kChunkBytes);
@@ -274,12 +272,12 @@ Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
   return hash.finish(1);
 }
 
-// Up to a window of keys. `sums` is written before it is read but for the lanes beyond the last key.
+// At most a window of keys. All lanes of `sums` that are used are written first.
 template <class Key>
 void digest_window(const ExpandedKey& key, std::span<const Key> keys, Sums& sums, Digest* out) noexcept {
   std::array<std::uint64_t, kWindow> digests;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    // A long key's lane is left as it is, and its digest made below.
+    // A long key's lane is unused; its digest is computed below.
     if (!is_long(keys[i])) [[likely]] {
       const Wide sum = sum_of(key, keys[i]);
       sums.low[i] = static_cast<std::uint64_t>(sum);
@@ -311,7 +309,7 @@ void digest_each(const ExpandedKey& key, std::span<const Key> keys, std::span<Di
   }
 }
 
-// The seed's stream of words: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
+// The words of a seed: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
 class SeedStream {
  public:
   explicit SeedStream(const std::array<std::uint64_t, 2>& seed) noexcept {
@@ -351,7 +349,8 @@ void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept
 }  // namespace
 
 const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept {
-  // Hashers are made for a single key, and for two seeds in turn, so neither they nor filters carry 300 bytes each.
+  // Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and neither hashers nor
+  // filters carry 300 bytes.
   constexpr std::size_t kSets = 8;
   static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
   auto& [latest, other] = sets[seed[0] % kSets];

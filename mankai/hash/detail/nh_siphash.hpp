@@ -8,30 +8,30 @@
 
 #include "mankai/hash/digest.hpp"
 
-/// The keyed hash for keys that an adversary chooses: NH, a universal hash that compresses, then SipHash-1-3, a
-/// pseudorandom function of what is left. docs/adr/0014 has the proof, docs/formats/image.md the definition.
+/// The keyed hash for keys that an adversary may choose: NH, a universal hash, compresses the key, then SipHash-1-3, a
+/// pseudorandom function, hashes the sum. docs/adr/0014 has the proof, docs/formats/image.md the definition.
 ///
-/// Source: [Black1999] NH; [Aumasson2012] SipHash. Differs: words of 64 bits, the length is a pair of its own, and the
-/// last pair overlaps the one before instead of being padded, so that no length between 16 and 128 takes a branch.
+/// Source: [Black1999] NH; [Aumasson2012] SipHash. Differs: words of 64 bits, the length is a separate pair, and the
+/// last pair overlaps the one before instead of being padded, so that no length between 16 and 128 needs a branch.
 namespace mankai::nh_siphash {
 
-/// NH sums this many bytes before SipHash takes the sum.
+/// NH sums chunks of this many bytes, whose sums SipHash absorbs.
 inline constexpr std::size_t kChunkBytes = 256;
 inline constexpr std::size_t kPairBytes = 16;
 inline constexpr std::size_t kPairs = kChunkBytes / kPairBytes;
 
-/// The words that a seed of 128 bits is expanded to.
+/// The expansion of a 128-bit seed.
 struct alignas(64) ExpandedKey {
   std::array<std::uint64_t, 2 * kPairs> words;  ///< added to a chunk's words
-  std::array<std::uint64_t, 4> state;           ///< SipHash's, before the first word
+  std::array<std::uint64_t, 4> state;           ///< SipHash's initial state
   std::uint64_t length_addend;
   std::uint64_t length_factor;
-  std::array<std::uint64_t, 2> seed;  ///< that all this was made of
+  std::array<std::uint64_t, 2> seed;  ///< the seed that was expanded
   bool is_made;
 };
 
-/// Returns the seed's expanded key, from the thread's latest ones if it is there. The reference holds until the thread
-/// asks for another. Cost: 2 ns, or 0.4 us for a seed that was not in use. Threads: safe.
+/// The seed's expanded key, cached per thread. The reference is valid until the thread's next call. Cost: 2 ns, or 0.4
+/// us for a seed that is not cached. Threads: safe.
 [[nodiscard]] const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept;
 
 /// Cost: 15 to 20 ns for any key of up to 128 bytes, of which 10 is latency that batches hide. Threads: safe.

@@ -11,7 +11,7 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD"sv;
-// The first byte of a skippable frame's magic is 0x50 to 0x5F; its low four bits are the user's.
+// The first byte of a skippable frame's magic is 0x50 to 0x5F; its low four bits are free for use.
 constexpr std::string_view kSkippableMagic = "\x50\x2A\x4D\x18"sv;
 constexpr unsigned kSkippableMask = 0xF0;
 

@@ -10,14 +10,13 @@
 
 namespace mankai::detail {
 
-/// What one call of a decoder did. `failure` may come with output, which is valid all the same.
+/// The result of one call of a decoder. Output is valid even with a `failure`.
 struct DecodeStep {
   std::size_t consumed = 0;
   std::size_t produced = 0;
   std::optional<Error> failure = {};
 };
 
-/// Decompresses one format.
 class Decoder {
  public:
   explicit Decoder(Compression compression) noexcept : compression_(compression) {}
@@ -25,7 +24,7 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
   virtual ~Decoder() = default;
 
-  /// Uses a prefix of the input and fills a prefix of the output. With `is_last` and no input left it delivers output,
+  /// Uses a prefix of the input and fills a prefix of the output. With `is_last` and no input left, it delivers output,
   /// fails because the data is truncated, or does nothing, which is the regular end.
   [[nodiscard]] virtual DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) = 0;
   [[nodiscard]] virtual std::uint64_t ignored_bytes() const noexcept { return 0; }
@@ -38,14 +37,13 @@ class Decoder {
 [[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
-/// Returns nullptr for plain input.
 [[nodiscard]] std::unique_ptr<Decoder> make_decoder(Compression compression);
 
 inline constexpr std::string_view kGzipMagic = "\x1f\x8b";
-/// No magic number is longer, and none contains a line end: waiting for it delays no complete line.
+/// The longest magic number. None contains a line end, so waiting for one delays no complete line.
 inline constexpr std::size_t kMagicBytesMax = 6;
 
-/// Returns the format that the first bytes show; nothing while a longer prefix could still become a magic number.
+/// Returns the format of the first bytes; nothing while a longer prefix could still become a magic number.
 [[nodiscard]] std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept;
 
 }  // namespace mankai::detail

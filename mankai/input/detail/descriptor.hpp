@@ -11,8 +11,8 @@
 
 namespace mankai::detail {
 
-/// A file descriptor, which the destructor closes unless it is borrowed. Not named Descriptor: file/detail has that
-/// class in this namespace, and programs link both.
+/// A file descriptor, which the destructor closes unless it is borrowed. Not named Descriptor: file/detail has a class
+/// of that name in this namespace, and programs link both.
 class InputDescriptor {
  public:
   InputDescriptor(int fd, bool is_owned) noexcept : fd_(fd), is_owned_(is_owned) {}
@@ -25,7 +25,7 @@ class InputDescriptor {
     }
   }
 
-  /// Opens a file for reading. Errors: not_found, io.
+  /// Errors: not_found, io.
   [[nodiscard]] static Result<InputDescriptor> open(const std::string& path, int flags = 0) {
     int fd = -1;
     do {

@@ -18,10 +18,10 @@ uInt clamp_length(std::size_t length) {
   return static_cast<uInt>(std::min<std::size_t>(length, std::numeric_limits<uInt>::max()));
 }
 
-// zlib's interface predates const.
+// zlib's interface lacks const.
 Bytef* as_input(std::string_view input) { return reinterpret_cast<Bytef*>(const_cast<char*>(input.data())); }
 
-// Decodes gzip members one after the other; see Source for what may stand between and after them.
+// Decodes consecutive gzip members; Source documents what may be between and after them.
 class GzipDecoder final : public Decoder {
  public:
   GzipDecoder() : Decoder(Compression::gzip) {

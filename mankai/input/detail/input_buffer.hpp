@@ -12,13 +12,12 @@
 
 namespace mankai::detail {
 
-/// The bytes of a source that a reader has not consumed yet, in one piece of memory.
+/// The unconsumed bytes of a source, contiguous in memory.
 class InputBuffer {
  public:
   explicit InputBuffer(Source source) noexcept : source_(std::move(source)) {}
 
-  /// Sets the size; false if there is no memory. realloc moves the pages of a large block instead of copying them, so
-  /// a long line is never in memory twice.
+  /// Returns false if there is no memory. realloc moves the pages of a large block, so a long line is in memory once.
   [[nodiscard]] bool reallocate(std::size_t capacity) noexcept {
     char* const larger = static_cast<char*>(std::realloc(data_.get(), capacity));
     if (larger == nullptr) {
@@ -30,7 +29,7 @@ class InputBuffer {
     return true;
   }
 
-  /// Moves the unconsumed bytes to the front and doubles a full buffer; false if there is no memory.
+  /// Moves the unconsumed bytes to the front and doubles a full buffer; returns false if there is no memory.
   [[nodiscard]] bool make_room() noexcept {
     std::memmove(data_.get(), data_.get() + begin_, end_ - begin_);
     data_offset_ += begin_;
@@ -40,7 +39,7 @@ class InputBuffer {
     return end_ < capacity_ || reallocate(capacity_ * 2);
   }
 
-  /// Reads once behind the bytes that are there. Errors: those of Source::read.
+  /// Reads once and appends. Errors: as Source::read.
   [[nodiscard]] Result<void> read() {
     MANKAI_ASSIGN(const std::size_t got, source_.read({data_.get() + end_, capacity_ - end_}));
     end_ += got;
@@ -58,7 +57,7 @@ class InputBuffer {
     scanned_ = static_cast<std::size_t>(scanned - data_.get());
   }
 
-  /// Returns the offset of the first unconsumed byte in the decompressed input.
+  /// The offset of the first unconsumed byte in the decompressed input.
   [[nodiscard]] std::uint64_t offset() const noexcept { return data_offset_ + begin_; }
   [[nodiscard]] bool is_ended() const noexcept { return is_ended_; }
   [[nodiscard]] const Source& source() const noexcept { return source_; }

@@ -12,12 +12,11 @@ namespace {
 enum Field : std::uint8_t { time, client, host, method, target, request, referrer, agent, status, bytes, count };
 
 struct FieldNames {
-  std::string LogFieldNames::* chosen;  // the caller's name for it
+  std::string LogFieldNames::* chosen;  // the caller's name for the field
   std::string_view usual;
 };
 
-// By Field: the names of nginx, Caddy, Traefik, Google Cloud, Apache recipes and the Elastic schema; docs/logs.md has
-// the list.
+// Indexed by Field; docs/logs.md has the list of names.
 constexpr std::array<FieldNames, Field::count> kNames = {{
     {&LogFieldNames::time, "time timestamp @timestamp ts time_iso8601 time_local msec StartUTC datetime date"},
     {&LogFieldNames::client,
@@ -39,7 +38,7 @@ constexpr std::array<FieldNames, Field::count> kNames = {{
      "bytes body_bytes_sent bytes_sent size DownstreamContentSize httpRequest.responseSize http.response.body.bytes"},
 }};
 
-// Seconds such as 1.4591664e9, the form that some writers use for large numbers.
+// Seconds such as 1.4591664e9, a form that some writers use for large numbers.
 std::optional<Time> time_with_exponent(std::string_view text) noexcept {
   constexpr double kMicro = 1e6;
   constexpr double kLargest = 1e11;
@@ -74,7 +73,7 @@ Result<JsonLog> JsonLog::create(const LogFieldNames& names) {
     }
   }
   for (std::uint8_t field = 0; field < Field::count; ++field) {
-    // A named target is not read from the request line.
+    // If the caller names the target, the request line does not set it.
     const bool is_chosen = !chosen(field).empty() || (field == Field::request && !names.target.empty());
     std::string_view usual = is_chosen ? std::string_view() : kNames.at(field).usual;
     for (std::uint8_t rank = 0; !usual.empty(); ++rank) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kDepthMax = 32;
 
-// Called back by the JSON parser; false ends the parsing. A value that is not in an object is not accepted.
+// Callbacks of the JSON parser; false ends the parsing. Accepts only values in an object.
 class Values {
  public:
   explicit Values(const std::function<void(const JsonValue&)>& take) : take_(take) {}

@@ -25,7 +25,7 @@ const char* closing_quote(const char* begin, const char* end) noexcept {
   return end;
 }
 
-// Removes `"text" ` from the front and returns the text; without a closing quote, it is the rest of the line.
+// Removes `"text" ` from the front and returns the text; without a closing quote, the text is the rest of the line.
 std::string_view take_quoted(std::string_view& rest) noexcept {
   if (!rest.starts_with('"')) {
     return {};
@@ -69,7 +69,7 @@ bool read_who(std::string_view who, LogRecord& out) noexcept {
   return true;
 }
 
-// Returns the bracket that opens the time: a name before it may contain brackets, but hardly a date in them.
+// Returns the bracket that opens the time. A name before it may contain brackets, but hardly a date in them.
 const char* opening_bracket(const char* begin, const char* end) noexcept {
   constexpr std::ptrdiff_t kSlashAfter = 3;
   for (const char* at = find(begin, end, '['); at != end; at = find(at + 1, end, '[')) {
@@ -125,7 +125,7 @@ std::string_view take_padded(std::string_view& rest) noexcept {
   return take_field(rest, ' ');
 }
 
-// A duration; it is negative where the clock was set back.
+// A duration; negative if the clock was set back.
 bool is_elapsed(std::string_view text) noexcept {
   text.remove_prefix(text.starts_with('-') ? 1 : 0);
   return is_digits(text);
@@ -211,7 +211,7 @@ LogLine parse_squid(std::string_view line, LogRecord& out) noexcept {
   if (!read_status(result.substr(slash + 1), out.status) || !read_number(bytes, out.bytes)) {
     return LogLine::malformed_number;
   }
-  if (out.target.starts_with("error:")) {  // for a request that Squid could not read
+  if (out.target.starts_with("error:")) {  // a request that Squid could not read
     out.method = out.target = {};
   }
   take_host_of_target(out);

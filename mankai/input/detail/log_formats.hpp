@@ -20,7 +20,7 @@ namespace mankai::detail {
 ///     [vhost[:port]] client ident user [10/Oct/2000:13:55:36 -0700] "request" status bytes ["referrer" ["agent" …]]
 ///
 /// A quoted text ends at a quote that follows an even number of backslashes and precedes a space or the end of the
-/// line, since old logs often have unescaped quotes. A line that ends early after the size is a record.
+/// line, since old logs often have unescaped quotes. A line that ends right after the size is a record.
 class CombinedLog {
  public:
   [[nodiscard]] LogLine parse(std::string_view line, LogRecord& out) noexcept;
@@ -34,20 +34,17 @@ class CombinedLog {
 ///     1066036250.603    310 client TCP_MISS/200 bytes METHOD URL user hierarchy/peer type
 [[nodiscard]] LogLine parse_squid(std::string_view line, LogRecord& out) noexcept;
 
-/// One key per line: the target is the line, or what follows a time and one space or tab.
-///
-/// A time is a number of 9 or 10 digits (seconds, decimals allowed), 12 or 13 (milliseconds) or 15 or 16
-/// (microseconds), or ISO 8601. Other numbers are part of the key.
+/// One key per line, optionally after a time and one space or tab. A time is ISO 8601 or a number of 9 or 10 digits
+/// (seconds, decimals allowed), 12 or 13 (milliseconds) or 15 or 16 (microseconds).
 [[nodiscard]] LogLine parse_key(std::string_view line, LogRecord& out) noexcept;
 
 /// W3C Extended Log File Format, as written by IIS, CloudFront and others.
 ///
-/// "#Fields:" names the columns, and may do so again at any line. Columns are separated by tabs in a line that has any,
-/// by spaces otherwise; a quoted text may contain spaces and doubled quotes. Times are UTC. A line with fewer columns,
-/// or before any "#Fields:", is malformed.
+/// "#Fields:" names the columns, at any line. Tabs separate columns in a line with tabs, else spaces; a quoted text may
+/// contain spaces and doubled quotes. Times are UTC. A line with too few columns or before "#Fields:" is malformed.
 ///
-/// The time is that of the columns `date` and `time`; without `date`, of the last "#Date:". A file that runs past
-/// midnight without a new "#Date:" has wrong dates, but IIS and others write one.
+/// The time comes from the columns `date` and `time`; without `date`, from the last "#Date:". A file that continues
+/// past midnight without a new "#Date:" gets wrong dates, but IIS and others write one.
 class W3cLog {
  public:
   [[nodiscard]] LogLine parse(std::string_view line, TextArena& arena, LogRecord& out);
@@ -89,16 +86,16 @@ class W3cLog {
 };
 
 /// One JSON object per line. Members are found by name, with "." between the names of nested ones; an array has the
-/// value of its first text or number. If a line has several of a field's names, the first in the field's list counts.
+/// value of its first string or number. If a line has several of a field's names, the first in the field's list counts.
 class JsonLog {
  public:
-  /// Errors: invalid_argument when two fields have one name.
+  /// Errors: invalid_argument if two fields have the same name.
   [[nodiscard]] static Result<JsonLog> create(const LogFieldNames& names);
 
   [[nodiscard]] LogLine parse(std::string_view line, TextArena& arena, LogRecord& out) const;
 
  private:
-  /// The field that a member has, and the position of its name in the field's list.
+  /// The field of a member, and the position of its name in the field's list.
   struct Role {
     std::uint8_t field;
     std::uint8_t rank;

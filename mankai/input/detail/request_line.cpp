@@ -8,12 +8,12 @@ namespace {
 constexpr std::string_view kProtocol = " HTTP/";
 constexpr std::size_t kUsualProtocolLength = 9;  // " HTTP/1.1"
 
-// Registered methods have capital letters and hyphens; others have underscores too.
+// Registered methods consist of capital letters and hyphens; others also of underscores.
 constexpr bool is_of_a_method(char character) noexcept {
   return (character >= 'A' && character <= 'Z') || character == '-' || character == '_';
 }
 
-// Returns the length of the method at the front, if a space follows it, or 0.
+// Returns the length of the method at the front, or 0 if no space follows it.
 std::size_t method_length(std::string_view request) noexcept {
   constexpr std::size_t kMethodLengthMax = 32;
   std::size_t length = 0;
@@ -24,7 +24,6 @@ std::size_t method_length(std::string_view request) noexcept {
   return is_method ? length : 0;
 }
 
-// Returns where the protocol begins, or npos.
 std::size_t protocol_of(std::string_view rest) noexcept {
   if (rest.size() > kUsualProtocolLength) {
     const std::size_t usual = rest.size() - kUsualProtocolLength;

@@ -9,10 +9,9 @@
 
 namespace mankai::detail {
 
-/// Memory for a batch's texts that are not in its lines; reused for the next batch.
+/// Memory for texts of a batch that its lines do not contain; reused for the next batch.
 class TextArena {
  public:
-  /// Frees all texts.
   void reset() noexcept {
     block_ = 0;
     used_ = 0;

@@ -14,12 +14,11 @@
 
 namespace mankai::detail {
 
-/// Returns whether a text is digits only, and not empty.
 [[nodiscard]] inline bool is_digits(std::string_view text) noexcept {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
-/// Returns where `wanted` is first, or the end.
+/// Returns the first position of `wanted`, or the end.
 [[nodiscard]] inline const char* find(const char* begin, const char* end, char wanted) noexcept {
   const void* const found = begin == end ? nullptr : std::memchr(begin, wanted, static_cast<std::size_t>(end - begin));
   return found == nullptr ? end : static_cast<const char*>(found);
@@ -29,26 +28,25 @@ namespace mankai::detail {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// Returns the text, or nothing for "-", which most formats write for an empty field.
+/// Returns nothing for "-", which most formats write for an empty field.
 [[nodiscard]] inline std::string_view unless_dash(std::string_view text) noexcept {
   return text == "-" ? std::string_view() : text;
 }
 
-/// Removes the text up to the next `separator`, and the separator, from the front of `rest`. Returns the text.
+/// Removes and returns the text up to the next `separator`, which is removed as well.
 [[nodiscard]] inline std::string_view take_field(std::string_view& rest, char separator) noexcept {
   const std::string_view field = rest.substr(0, rest.find(separator));
   rest.remove_prefix(field.size() < rest.size() ? field.size() + 1 : field.size());
   return field;
 }
 
-/// Removes all leading copies of a character.
 inline void skip_all(std::string_view& rest, char character) noexcept {
   while (rest.starts_with(character)) {
     rest.remove_prefix(1);
   }
 }
 
-/// Reads a text of decimal digits; "-" and "" are valid and no number. False for anything else.
+/// Parses decimal digits. "-" and "" give no number; returns false for anything else.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, std::optional<Number>& out) noexcept {
   if (text.empty() || text == "-") {
@@ -75,12 +73,12 @@ template <class Number>
   return true;
 }
 
-/// Splits "METHOD target HTTP/x" into `out.method` and `out.target`, and sets `out.host` if the target is an absolute
-/// URL and the host is not known. "GET target", as in HTTP/0.9, is a request too. A target may contain spaces, since
-/// some servers log what they received. Anything else is not a request and leaves both empty.
+/// Splits "METHOD target HTTP/x" into `out.method` and `out.target`; sets an unset `out.host` to the host of an
+/// absolute URL. "GET target", as in HTTP/0.9, is a request too. A target may contain spaces, since some servers log
+/// what they received. Anything else is not a request and leaves both empty.
 void split_request(std::string_view request, LogRecord& out) noexcept;
 
-/// Sets the host to that of an absolute target, or of CONNECT's host:port, unless it is known.
+/// Sets an unset host to that of an absolute target, or of CONNECT's host:port.
 void take_host_of_target(LogRecord& record) noexcept;
 
 /// Returns a host without its port: "example.org:80", "[::1]:80".

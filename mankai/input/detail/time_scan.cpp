@@ -24,7 +24,7 @@ constexpr unsigned digit(char character) noexcept {
   return std::min(value, kNotADigit);
 }
 
-// Returns more than 99 for anything else.
+// Returns more than 99 for other texts.
 constexpr unsigned two_digits(const char* text) noexcept {
   constexpr unsigned kNone = 100;
   const unsigned tens = digit(text[0]);
@@ -32,7 +32,7 @@ constexpr unsigned two_digits(const char* text) noexcept {
   return std::max(tens, ones) < kNotADigit ? tens * 10 + ones : kNone;
 }
 
-/// Reads fixed fields one after the other; after the first that is missing, is_good() stays false.
+/// Reads fixed fields in sequence; once one is missing, is_good() stays false.
 class Fields {
  public:
   explicit Fields(std::string_view text) noexcept : text_(text) {}
@@ -74,7 +74,7 @@ class Fields {
   bool is_good_ = true;
 };
 
-// Reads decimals after a point; digits below the microsecond are dropped.
+// Reads decimals after a point; drops digits below the microsecond.
 Duration fraction(Fields& fields) noexcept {
   constexpr std::int64_t kTenths = 100'000;
   std::int64_t microseconds = 0;
@@ -248,7 +248,7 @@ ScannedTime scan_epoch_time(std::string_view text) noexcept {
   while (fields.at() < digits) {
     value = value * 10 + fields.number(1);
   }
-  const Duration decimals = optional_fraction(fields);  // of the unit, a second unless the number is large
+  const Duration decimals = optional_fraction(fields);  // of the unit, which is a second unless the number is large
   if (value < 100'000'000'000) {
     return good(Time(Duration(value * kMicro) + decimals), fields.at());
   }

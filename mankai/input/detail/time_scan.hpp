@@ -8,7 +8,7 @@
 
 #include "mankai/base/time.hpp"
 
-// Times at the front of a text, which may continue after them.
+// Times at the start of a text, which may continue after them.
 
 namespace mankai::detail {
 
@@ -21,9 +21,8 @@ enum class TimeShape : std::uint8_t {
 struct ScannedTime {
   TimeShape shape = TimeShape::none;
   Time time = {};
-  std::size_t length = 0;  ///< of a good one
+  std::size_t length = 0;  ///< of a good time
 
-  /// Returns the time if it is good and is the whole text.
   [[nodiscard]] std::optional<Time> whole(std::string_view text) const noexcept {
     return shape == TimeShape::good && length == text.size() ? std::optional(time) : std::nullopt;
   }
@@ -35,13 +34,13 @@ struct ScannedTime {
 /// 10/Oct/2000:13:55:36 -0700; the seconds may have decimals.
 [[nodiscard]] ScannedTime scan_log_time(std::string_view text) noexcept;
 
-/// 1459166400.25, whose magnitude decides the unit: see parse_time. At most 18 digits before the point.
+/// 1459166400.25; the magnitude decides the unit, as in parse_time. At most 18 digits before the point.
 [[nodiscard]] ScannedTime scan_epoch_time(std::string_view text) noexcept;
 
 /// 12:00:00 or 12:00:00.25, as the time since midnight.
 [[nodiscard]] ScannedTime scan_time_of_day(std::string_view text) noexcept;
 
-/// As scan_log_time, but faster: successive lines of a log share the day and the zone.
+/// As scan_log_time, but faster: remembers day and zone, which successive lines of a log share.
 class LogClock {
  public:
   [[nodiscard]] ScannedTime scan(std::string_view text) noexcept;

@@ -54,7 +54,7 @@ bool W3cLog::is_directive(std::string_view line) noexcept {
 }
 
 W3cLog::Column W3cLog::column_named(std::string_view name) noexcept {
-  // sc-bytes, which the server sent, is the size of other formats; cs-bytes is what the client sent.
+  // sc-bytes, sent by the server, is the size in other formats; cs-bytes was sent by the client.
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, Column>>({{"date", Column::date},
                                                                                      {"time", Column::time},
                                                                                      {"c-ip", Column::client},
@@ -116,7 +116,7 @@ LogLine W3cLog::parse(std::string_view line, TextArena& arena, LogRecord& out) {
   Target target;
   std::string_view rest = line;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    // After a last tab there is an empty column.
+    // A tab at the end is followed by an empty column.
     const bool may_be_empty = line.ends_with('\t') && i + 1 == columns_.size();
     if (rest.empty() && !may_be_empty) {
       return LogLine::malformed_shape;

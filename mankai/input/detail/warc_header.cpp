@@ -47,7 +47,7 @@ struct Fields {
   std::optional<std::string> uri;
   std::optional<std::string> date;
 
-  /// Returns the field to read, or nullptr for a repeated or another one.
+  /// Returns where to store the field; nullptr for a repeated or unused field.
   [[nodiscard]] std::string* take(std::string_view name) {
     const std::array<std::pair<std::string_view, std::optional<std::string>*>, 4> wanted = {
         {{"WARC-Type", &type}, {"Content-Length", &length}, {"WARC-Target-URI", &uri}, {"WARC-Date", &date}}};

@@ -9,10 +9,10 @@
 namespace mankai::detail {
 namespace {
 
-// `xz -9` needs 65 MiB to decode; four times that leaves room for larger hand-picked dictionaries.
+// `xz -9` needs 65 MiB to decode; four times that leaves room for larger custom dictionaries.
 constexpr std::uint64_t kMemoryLimitBytes = std::uint64_t{256} << 20;
 
-// Decodes xz streams one after the other, with padding between and after them.
+// Decodes consecutive xz streams, with padding between and after them.
 class XzDecoder final : public Decoder {
  public:
   XzDecoder() : Decoder(Compression::xz) {

@@ -9,13 +9,13 @@
 namespace mankai::detail {
 namespace {
 
-// What `zstd --long` and `--long=27` write, and the largest window that zstd(1) itself opens without being asked.
+// The windows of `zstd --long` and `--long=27`, and the largest that zstd(1) itself decodes by default.
 constexpr int kMaxWindowLog = 27;
 
-// The smallest header that tells the decoder what to ask for next.
+// The smallest header from which the decoder can tell what it needs next.
 constexpr std::size_t kFrameStartBytes = 5;
 
-// The size that the decoder asks for includes the next block's header where one follows.
+// The size that the decoder asks for includes the next block's header, if one follows.
 std::size_t without_next_header(std::size_t asked_bytes) {
   constexpr std::size_t kBlockHeaderBytes = 3;
   return asked_bytes > kBlockHeaderBytes ? asked_bytes - kBlockHeaderBytes : asked_bytes;
@@ -36,11 +36,9 @@ Error describe(std::size_t outcome) {
   }
 }
 
-// Decodes zstd frames one after the other; skippable frames produce nothing.
-//
-// On an error ZSTD_decompressStream does not say how much it has written, which would lose up to a whole output buffer
-// of good lines. So it gets one block or one header at a time, and nothing while it still holds output: then a call
-// that fails has produced nothing.
+// Decodes consecutive zstd frames; skippable frames produce nothing. On an error, ZSTD_decompressStream does not report
+// how much it has written, which could lose good lines. So it gets one block or one header at a time, and nothing while
+// it still holds output: a failing call has then produced nothing.
 class ZstdDecoder final : public Decoder {
  public:
   ZstdDecoder() : Decoder(Compression::zstd), stream_(ZSTD_createDStream()) {
@@ -83,7 +81,7 @@ DecodeStep ZstdDecoder::decode_block(std::string_view input, std::span<char> out
   ZSTD_inBuffer in{.src = input.data(), .size = input.size(), .pos = 0};
   ZSTD_outBuffer out{.dst = output.data(), .size = output.size(), .pos = 0};
   if (input.empty() && !may_hold_output_) {
-    return {};  // the decoder counts calls without progress and would take them for an error
+    return {};  // the decoder would count calls without progress and fail
   }
   const std::size_t outcome = ZSTD_decompressStream(stream_.get(), &out, &in);
   if (ZSTD_isError(outcome) != 0) {

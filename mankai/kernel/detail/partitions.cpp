@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMaxPartitions = 2048;
 
-// A partition's blocks as a power of two: as many as stay in cache, more where there would be too many partitions.
+// Blocks per partition as a power of two: as many as stay in cache, more if there would be too many partitions.
 unsigned choose_block_shift(std::uint64_t block_count) noexcept {
   const std::uint64_t blocks =
       std::max<std::uint64_t>(kPartitionBytes / kCacheLineBytes, std::bit_ceil(divide_up(block_count, kMaxPartitions)));

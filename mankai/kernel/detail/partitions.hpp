@@ -11,29 +11,29 @@
 namespace mankai::kernel {
 
 /// The working memory of bulk_build: digests by partition. A partition is a run of blocks, so keys of one block keep
-/// their order and the insertion its meaning. A partition collects a few digests beside the others' in `staged` and
-/// moves them to its own run of `stored` without reading that memory first; a full run is inserted at once, so no
-/// distribution of keys overflows one and no histogram is needed.
+/// their order and the result is that of a plain insertion. Each partition collects a few digests in `staged` and moves
+/// them to its run of `stored` without reading that memory first. A full run is inserted at once, so no distribution of
+/// keys overflows a run and no histogram is needed.
 class Partitions {
  public:
-  /// Where the digests go.
+  /// The filter to insert into.
   struct Target {
     const BlockOps& ops;
     std::uint64_t* words;
     std::uint64_t block_count;
   };
 
-  /// Digests staged per partition, so that the branch for a full stage is rarely mispredicted: with 8, 16 and 32 of
-  /// them a build of 1e8 keys takes 1.25, 0.98 and 0.93 of the plain batch's time in the same run.
+  /// Digests staged per partition, so that the branch for a full stage is rarely mispredicted: with 8, 16 and 32 a
+  /// build of 1e8 keys takes 1.25, 0.98 and 0.93 of the plain batch's time in the same run.
   static constexpr std::size_t kStagedDigests = 32;
 
   /// Plans for `count` digests and allocates; check `is_ready`.
   Partitions(const Target& target, std::size_t count, const Memory& scratch) noexcept;
 
-  /// Returns whether the allocation succeeded.
+  /// Whether the allocation succeeded.
   [[nodiscard]] bool is_ready() const noexcept { return memory_.size() != 0; }
 
-  /// Where a digest belongs, and each partition's stage, run and count of digests in both.
+  /// A digest's partition; each partition's stage, run, and number of digests in both.
   [[nodiscard]] std::size_t partition_of(Digest digest) const noexcept {
     return probes::block_index(digest, target_.block_count) >> shift_;
   }
@@ -44,7 +44,7 @@ class Partitions {
   [[nodiscard]] unsigned block_shift() const noexcept { return shift_; }
   [[nodiscard]] std::size_t run_digests() const noexcept { return run_digests_; }
 
-  /// Inserts and empties one partition's run of `stored`, `keys` of it.
+  /// Inserts `keys` digests of one partition's run, and empties it.
   void drain(std::size_t partition, std::size_t keys) noexcept;
   /// Inserts all that is stored and staged; returns how many keys set a bit, over all drains.
   [[nodiscard]] std::uint64_t finish() noexcept;

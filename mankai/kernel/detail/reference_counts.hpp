@@ -9,8 +9,7 @@
 
 namespace mankai::kernel {
 
-/// The scalar meaning of a layout of counters as a table: for ThreadSanitizer builds, what tests compare with, and the
-/// stepped layout.
+/// The table of a layout's scalar definition: for ThreadSanitizer builds, tests, and the stepped layout.
 template <class Layout>
 struct ReferenceCounts {
   static bool may_contain_one(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {

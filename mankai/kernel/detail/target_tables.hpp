@@ -20,8 +20,8 @@ auto resolve_every_target(const Resolve& resolve) {
 
 }  // namespace mankai::kernel
 
-/// Defines `name()` and `all_name()`, which return the tables of `const Ops* target_name()`, compiled once per
-/// instruction set: the best one for this machine, and all that it supports.
+/// Defines `name()`, the best table of `const Ops* target_name()` for this machine, and `all_name()`, those of all
+/// supported instruction sets. The function is compiled once per instruction set.
 // NOLINTBEGIN(bugprone-macro-parentheses): Ops is a type.
 #define MANKAI_EXPORT_TABLES(Ops, name)                                                \
   HWY_EXPORT(target_##name);                                                           \

@@ -35,8 +35,6 @@ T load(Bytes bytes, std::uint64_t offset) noexcept {
 
 std::string text(std::uint64_t number) { return std::to_string(number); }
 
-// The places of the filters.
-
 std::uint64_t counters_bytes(const DabloomsFilter& filter) noexcept {
   return divide_up(filter.cells_per_probe * filter.k, kByteCounters);
 }
@@ -125,8 +123,6 @@ Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
   return audit;
 }
 
-// The sums of counters.
-
 struct Sum {
   std::uint64_t counted = 0;
   std::uint64_t full = 0;
@@ -166,8 +162,6 @@ Sum sum_of_range(Bytes counters, std::uint64_t first, std::uint64_t count) noexc
   }
   return sum;
 }
-
-// The checks.
 
 class Audit {
  public:

@@ -9,7 +9,7 @@ namespace mankai::detail {
 
 /// The report on a file whose filters were found.
 struct DabloomsAudit : DabloomsReport {
-  bool has_ids_in_order = true;  ///< else an id does not tell which filter has its key
+  bool has_ids_in_order = true;  ///< else an id does not determine the filter of its key
 };
 
 /// Returns a filter's counters, two per byte.

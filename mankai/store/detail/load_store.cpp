@@ -21,7 +21,7 @@ namespace {
 /// Larger images are mapped: opening is immediate, and the first change to a page copies it.
 constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
 
-/// Attempts of a reader beside a writer, which cannot make checkpoints so quickly for long.
+/// Attempts of a reader concurrent with a writer, which cannot make checkpoints so quickly for long.
 constexpr int kMaxAttempts = 1000;
 
 // Refuses a file that is not an image before anything is allocated for it.
@@ -40,7 +40,7 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
   return filter_from_region(std::move(region), request.trust, request.memory);
 }
 
-// Returns whether the image lacks the changes of a record. A commit without a change is as old as what it commits.
+// A commit without a change is as old as what it commits.
 bool is_new(const JournalRecord& record, std::uint64_t base) noexcept {
   return record.sequence > base && record.last_sequence() > base;
 }
@@ -158,7 +158,7 @@ Result<void> check_belongs(const std::optional<FoundFooter>& footer, const Journ
   return {};
 }
 
-// A writer that ended before its first change leaves a journal without records beside a plain image.
+// A writer that ended before its first change leaves a journal without records next to a plain image.
 Result<void> check_plain(const std::optional<FoundFooter>& footer, const RecoveryReport& report) {
   if (!footer && report.records_replayed != 0) {
     return fail(ErrorCode::corrupt,
@@ -231,7 +231,6 @@ Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
   }
 }
 
-// Replays what the image lacks.
 Result<void> replay(AnyFilter& filter, const Surroundings& found) {
   if (!found.journal || found.report.records_replayed == 0) {
     return {};
@@ -259,7 +258,7 @@ Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surround
                      .report = std::move(found.report)};
 }
 
-// Returns the number of the current superblock of a journal; 0: no journal.
+// 0: no journal.
 std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
   const auto superblock = read_journal_superblock(path, calls);
   return superblock ? superblock->number : 0;

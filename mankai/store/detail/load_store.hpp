@@ -11,7 +11,7 @@
 
 namespace mankai::detail {
 
-/// Where the records of a journal end, for a writer to continue.
+/// The end of a journal's records, for a writer to continue.
 struct JournalState {
   Superblock superblock;
   std::uint64_t end = kFirstRecord;  ///< after the last complete batch
@@ -20,7 +20,6 @@ struct JournalState {
   std::uint64_t damaged_superblocks = 0;
 };
 
-/// A filter, read from its files.
 struct LoadedStore {
   AnyFilter filter;
   std::optional<FoundFooter> footer;    ///< none: a plain image
@@ -29,14 +28,13 @@ struct LoadedStore {
   RecoveryReport report;
 };
 
-/// How to read a file.
 struct LoadRequest {
   Access access = Access::query;
   Trust trust = Trust::checked;
   Memory memory = system_memory();
   FileCalls* calls = &system_calls();
-  bool is_writer = false;                         ///< the caller has the lock: nothing changes meanwhile
-  std::chrono::milliseconds between_attempts{1};  ///< pause between attempts beside a writer
+  bool is_writer = false;                         ///< the caller has the lock, so nobody else changes the files
+  std::chrono::milliseconds between_attempts{1};  ///< pause between attempts while a writer is active
   bool was_in_memory = false;                     ///< just now, so there is memory to read it at any size
 };
 

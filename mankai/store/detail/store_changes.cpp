@@ -18,8 +18,7 @@ Result<void> Store::Impl::check_usable() const {
   return journal_.check_sound();
 }
 
-// Continues an existing journal: truncates it after its valid records and syncs them.
-Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
+Result<void> Store::Impl::resume_journal(const detail::JournalState& state) {
   const bool is_current = state.next_sequence == sequence() + 1;
   MANKAI_ASSIGN(auto journal,
                 JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_));
@@ -30,7 +29,7 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
     }
   }
   MANKAI_TRY(journal.sync());
-  journal_.take(std::move(journal));
+  journal_.start(std::move(journal));
   if (footer_ && footer_->is_open == 0) {
     MANKAI_TRY(set_open_mark(true));
   }
@@ -44,7 +43,7 @@ Result<void> Store::Impl::start_writing() {
     return usable;
   }
   MANKAI_TRY(start_workers());
-  // If another file has taken this path, the journal beside it may be its own.
+  // If another file has taken this path, the journal next to it may belong to that file.
   MANKAI_TRY(lock_->check_at(path_));
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
@@ -53,7 +52,7 @@ Result<void> Store::Impl::start_writing() {
   return marked ? marked : journal_.give_up(marked.error());
 }
 
-Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
+Result<void> Store::Impl::sync_new_journal(JournalWriter& journal) const {
   MANKAI_TRY(journal.copy_permissions(path_));
   MANKAI_TRY(journal.sync());
   return sync_folder_of(path_, calls_);
@@ -61,11 +60,11 @@ Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
 
 Result<void> Store::Impl::make_journal() {
   MANKAI_ASSIGN(auto journal, JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_));
-  if (auto settled = settle_journal(journal); !settled) {
+  if (auto synced = sync_new_journal(journal); !synced) {
     static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
-    return settled;
+    return synced;
   }
-  journal_.take(std::move(journal));
+  journal_.start(std::move(journal));
   return {};
 }
 
@@ -97,7 +96,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
     has_uncommitted_ = had_uncommitted;
     return appended;
   }
-  std::unique_lock<std::shared_mutex> lock(reading_, std::defer_lock);
+  std::unique_lock<std::shared_mutex> lock(reader_mutex_, std::defer_lock);
   if (readers_need_lock_) {
     lock.lock();
   }
@@ -108,7 +107,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
       if (is_in_memory()) {
         changes_in_memory_ -= change.keys;
       } else {
-        journal_->take_back(before);
+        journal_->remove_last(before);
       }
       return std::unexpected(applied.error().within(path_));
     }
@@ -121,7 +120,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
   return {};
 }
 
-// A commit of a position only takes a sequence number, too, which tells whether the image has it.
+// A commit of only a position takes a sequence number, too: it shows whether the image has the position.
 Result<void> Store::Impl::append_commit(std::string_view position) {
   const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
   MANKAI_TRY(
@@ -146,18 +145,18 @@ void Store::Impl::note_commit() {
 }
 
 void Store::Impl::begin(BatchMode mode) {
-  const std::scoped_lock lock(changing_);
+  const std::scoped_lock lock(change_mutex_);
   mode_ = is_in_batch_ ? mode_ : mode;
   is_in_batch_ = true;
 }
 
 Result<void> Store::Impl::commit(std::string_view position) {
   MANKAI_TRY(SourcePosition::of(position));
-  std::unique_lock<std::mutex> lock(changing_);
+  std::unique_lock<std::mutex> lock(change_mutex_);
   if (is_in_memory()) {
-    // Locks again, in lock order; meanwhile another thread may have committed.
+    // Locks again, in lock order. Another thread may have committed in between.
     lock.unlock();
-    const std::scoped_lock one(checkpointing_);
+    const std::scoped_lock one(checkpoint_mutex_);
     lock.lock();
     if (is_in_memory() && (has_uncommitted_ || !position.empty())) {
       return commit_in_memory(position);

@@ -10,7 +10,8 @@ namespace mankai {
 namespace {
 
 constexpr std::uint64_t kDefaultCheckpointBytes = std::uint64_t{64} << 20;
-/// A checkpoint beside changes copies the image; for larger images changes wait until the checkpoint is written.
+/// A checkpoint concurrent with changes copies the image; for larger images changes wait until the checkpoint is
+/// written.
 constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{4} << 30;
 /// A journal whose front cannot be released to the file system restarts only if changes pause. If it gets this many
 /// times longer than its limit, changes wait for a checkpoint.
@@ -19,7 +20,6 @@ constexpr std::uint64_t kPatience = 2;
 /// zeros.
 constexpr std::uint64_t kMaxJournalEnd = std::uint64_t{16} << 30;
 
-// Returns the parts one after the other in new memory.
 Result<Region> copy_of(std::span<const std::span<const std::byte>> parts, const Memory& memory) {
   std::size_t bytes = 0;
   for (const auto& part : parts) {
@@ -99,7 +99,7 @@ void Store::Impl::forget_journal(const Snapshot& base) {
   }
   journal_.raise_durable(base.sequence);
   if (is_all) {
-    journal_.all_durable();
+    journal_.set_all_durable();
   }
 }
 
@@ -117,7 +117,7 @@ bool Store::Impl::restart_journal(const Snapshot& base) {
 }
 
 Result<void> Store::Impl::checkpoint() {
-  const std::scoped_lock locks(checkpointing_, changing_);
+  const std::scoped_lock locks(checkpoint_mutex_, change_mutex_);
   MANKAI_TRY(check_usable());
   if (is_in_batch_ || has_uncommitted_) {
     return fail(ErrorCode::invalid_argument, path_ + ": no checkpoint can be made within a batch; commit it first");
@@ -136,8 +136,8 @@ bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
 
 // Changes wait while the image is copied, and if they arrive faster than the disk can write them.
 Result<void> Store::Impl::checkpoint_beside(bool is_time) {
-  const std::scoped_lock one(checkpointing_);
-  std::unique_lock<std::mutex> lock(changing_);
+  const std::scoped_lock one(checkpoint_mutex_);
+  std::unique_lock<std::mutex> lock(change_mutex_);
   if (!may_checkpoint(is_time)) {
     return {};
   }
@@ -150,7 +150,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   }
   lock.unlock();
   MANKAI_TRY(write_base({copy->bytes()}, base, Next::open));
-  // Synced here, beside changes: forget_journal needs it and holds them off.
+  // Synced here, concurrently with changes: forget_journal needs the sync and blocks changes.
   MANKAI_TRY(journal_.sync_commits(base.commits));
   base.is_synced = true;
   lock.lock();
@@ -207,20 +207,20 @@ void Store::Impl::try_checkpoint(bool is_time) {
   } catch (const std::bad_alloc&) {
     failure = Error{.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for a checkpoint"};
   }
-  const std::scoped_lock lock(changing_);
+  const std::scoped_lock lock(change_mutex_);
   checkpoint_failure_ = std::move(failure);
   checkpoint_delay_ = journal_ ? journal_->record_bytes_held() : 0;
 }
 
 Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>& replace) {
-  const std::scoped_lock locks(checkpointing_, changing_);
+  const std::scoped_lock locks(checkpoint_mutex_, change_mutex_);
   MANKAI_TRY(check_usable());
   if (!is_in_memory() && (is_in_batch_ || has_uncommitted_)) {
     return fail(ErrorCode::invalid_argument,
                 path_ + ": a filter cannot be merged or cleared within a journaled batch; commit it first");
   }
   {
-    const std::scoped_lock lock(reading_);
+    const std::scoped_lock lock(reader_mutex_);
     MANKAI_TRY(replace(filter_));
   }
   ++changes_in_memory_;
@@ -229,16 +229,16 @@ Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>&
 }
 
 Result<void> Store::Impl::close() {
-  const std::scoped_lock one(closing_);
+  const std::scoped_lock one(close_mutex_);
   {
-    const std::scoped_lock lock(changing_);
+    const std::scoped_lock lock(change_mutex_);
     if (std::exchange(is_closed_, true)) {
       return closed_;
     }
   }
   checkpointer_.stop();
   syncer_.stop();
-  const std::scoped_lock locks(checkpointing_, changing_);
+  const std::scoped_lock locks(checkpoint_mutex_, change_mutex_);
   closed_ = close_files();
   lock_.reset();
   return closed_;

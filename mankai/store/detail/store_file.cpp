@@ -100,7 +100,6 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
   }
 }
 
-// Pads the file with zeros from `end`, then writes a copy of the footer.
 Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
   static constexpr std::array<std::byte, kFooterPage> kZeros{};
   MANKAI_TRY(file.write(std::span(kZeros).first(bytes_of(footer).begin - end)));

@@ -21,11 +21,10 @@ struct StoreState {
 /// Returns a random id for a store, or a salt for its journal.
 [[nodiscard]] std::uint64_t random_word();
 
-/// Returns the path of a store's journal.
 [[nodiscard]] inline std::string journal_path(const std::string& path) { return path + "-journal"; }
 
-/// Writes an image, which may consist of several parts, and a footer after it; returns when the disk has both. The
-/// caller then puts the file in place. Returns the given footer with the size of the image. Errors: io; out_of_space.
+/// Writes an image in parts, and a footer after it; returns once the disk has both. The caller then puts the file in
+/// place. Returns the footer with the size of the image. Errors: io; out_of_space.
 [[nodiscard]] Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts,
                                               StoreFooter footer);
 

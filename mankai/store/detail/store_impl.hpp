@@ -21,7 +21,7 @@
 #include "mankai/store/store_footer.hpp"
 
 namespace mankai {
-/// Lock order: closing_, checkpointing_, changing_, then those of the journal, or reading_.
+/// Lock order: close_mutex_, checkpoint_mutex_, change_mutex_, then those of the journal, or reader_mutex_.
 class Store::Impl {
  public:
   Impl(std::string path, const StoreOptions& options, FileLock lock, detail::LoadedStore loaded)
@@ -41,7 +41,7 @@ class Store::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl() { static_cast<void>(close()); }
 
-  Result<void> take_journal(const detail::JournalState& state);
+  Result<void> resume_journal(const detail::JournalState& state);
 
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
@@ -58,20 +58,19 @@ class Store::Impl {
   [[nodiscard]] std::uint64_t sequence() const noexcept { return journal_.committed(); }
   [[nodiscard]] std::uint64_t durable() const noexcept { return journal_.durable(); }
   [[nodiscard]] SourcePosition position() const {
-    const std::scoped_lock lock(changing_);
+    const std::scoped_lock lock(change_mutex_);
     return position_;
   }
   [[nodiscard]] std::optional<Error> checkpoint_failure() const {
-    const std::scoped_lock lock(changing_);
+    const std::scoped_lock lock(change_mutex_);
     return checkpoint_failure_;
   }
   void read(const std::function<void(const AnyFilter&)>& use) const {
-    const std::shared_lock<std::shared_mutex> lock(reading_);
+    const std::shared_lock<std::shared_mutex> lock(reader_mutex_);
     use(filter_);
   }
 
  private:
-  /// State of the file after a checkpoint.
   enum class Next : std::uint8_t { open, closed };
   using Parts = std::vector<std::span<const std::byte>>;
   struct Snapshot {
@@ -82,10 +81,9 @@ class Store::Impl {
     bool is_synced = false;     ///< the disk is known to have the journal up to its end
   };
 
-  // With changing_ held:
+  // With change_mutex_ held:
   [[nodiscard]] Result<void> check_usable() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
-  /// Called before each change; nearly always there is a journal and nothing to do.
   [[nodiscard]] Result<void> make_ready() {
     if (journal_ && !is_closed_ && !journal_.has_failed()) [[likely]] {
       return {};
@@ -94,13 +92,11 @@ class Store::Impl {
   }
   Result<void> start_writing();
   Result<void> make_journal();
-  Result<void> settle_journal(JournalWriter& journal) const;
+  Result<void> sync_new_journal(JournalWriter& journal) const;
   Result<void> set_open_mark(bool is_open);
   Result<void> close_files();
   template <class Encode>
   Result<Change> encoded(const Encode& encode, std::size_t begin, std::size_t count) const;
-  template <class Encode>
-  Result<void> change_windows(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
   Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
   Result<void> append_commit(std::string_view position);
   void note_commit();
@@ -119,7 +115,7 @@ class Store::Impl {
   Result<void> start_checkpointer();
   void call_for_checkpoint();
 
-  // With checkpointing_ held:
+  // With checkpoint_mutex_ held:
   Result<void> write_base(const Parts& parts, const Snapshot& base, Next next);
   Result<void> checkpoint_beside(bool is_time);
   void try_checkpoint(bool is_time);
@@ -133,13 +129,13 @@ class Store::Impl {
   ChangeEncoder encoder_;
   bool readers_need_lock_;
   std::uint64_t store_id_;             ///< that of the current journal or, without one, of the last one
-  std::optional<StoreFooter> footer_;  ///< as in the file; while there is a journal, guarded by checkpointing_
+  std::optional<StoreFooter> footer_;  ///< as in the file; while there is a journal, guarded by checkpoint_mutex_
   RecoveryReport report_;
 
-  std::mutex closing_;
-  mutable std::mutex checkpointing_;
-  mutable std::mutex changing_;
-  mutable std::shared_mutex reading_;
+  std::mutex close_mutex_;
+  mutable std::mutex checkpoint_mutex_;
+  mutable std::mutex change_mutex_;
+  mutable std::shared_mutex reader_mutex_;
 
   detail::SyncedJournal journal_;
   SourcePosition position_;       ///< of the last commit that gave one
@@ -159,27 +155,8 @@ class Store::Impl {
 
 template <class Encode>
 Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
-  bool must_sync = false;
-  {
-    const std::scoped_lock lock(changing_);
-    MANKAI_TRY(make_ready());
-    MANKAI_TRY(change_windows(keys, outcomes, encode));
-    must_sync = options_.durability == Durability::always && !is_in_batch_;
-  }
-  return must_sync ? sync() : Result<void>{};
-}
-
-template <class Encode>
-Result<Change> Store::Impl::encoded(const Encode& encode, std::size_t begin, std::size_t count) const {
-  try {
-    return encode(begin, count);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::out_of_space, path_ + ": no memory to encode a change");
-  }
-}
-
-template <class Encode>
-Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
+  std::unique_lock<std::mutex> lock(change_mutex_);
+  MANKAI_TRY(make_ready());
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
@@ -194,7 +171,18 @@ Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outco
       return changed;
     }
   }
-  return {};
+  const bool must_sync = options_.durability == Durability::always && !is_in_batch_;
+  lock.unlock();
+  return must_sync ? sync() : Result<void>{};
+}
+
+template <class Encode>
+Result<Change> Store::Impl::encoded(const Encode& encode, std::size_t begin, std::size_t count) const {
+  try {
+    return encode(begin, count);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, path_ + ": no memory to encode a change");
+  }
 }
 
 }  // namespace mankai

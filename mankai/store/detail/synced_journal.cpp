@@ -4,14 +4,14 @@
 
 namespace mankai::detail {
 
-void SyncedJournal::take(JournalWriter writer) {
-  const std::scoped_lock lock(syncing_);
+void SyncedJournal::start(JournalWriter writer) {
+  const std::scoped_lock lock(sync_mutex_);
   writer_.emplace(std::move(writer));
 }
 
 void SyncedJournal::drop() {
-  const std::scoped_lock lock(syncing_);
-  all_durable();
+  const std::scoped_lock lock(sync_mutex_);
+  set_all_durable();
   writer_.reset();
 }
 
@@ -26,7 +26,7 @@ void SyncedJournal::raise_durable(std::uint64_t sequence) noexcept {
   }
 }
 
-void SyncedJournal::all_durable() noexcept {
+void SyncedJournal::set_all_durable() noexcept {
   durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
@@ -37,7 +37,7 @@ Result<void> SyncedJournal::sync() {
 
 // One sync covers everything that has been committed when it starts.
 Result<void> SyncedJournal::sync_commits(std::uint64_t commits) {
-  const std::scoped_lock lock(syncing_);
+  const std::scoped_lock lock(sync_mutex_);
   // Without a journal the file has everything.
   if (durable_commits_.load(std::memory_order_relaxed) >= commits || !writer_) {
     return {};
@@ -54,13 +54,13 @@ Result<void> SyncedJournal::sync_commits(std::uint64_t commits) {
 }
 
 Result<void> SyncedJournal::sync_now() {
-  const std::scoped_lock lock(syncing_);
+  const std::scoped_lock lock(sync_mutex_);
   auto synced = writer_->sync();
   return synced ? synced : give_up(synced.error());
 }
 
 bool SyncedJournal::release_forgotten() {
-  const std::scoped_lock lock(syncing_);
+  const std::scoped_lock lock(sync_mutex_);
   if (has_failed()) {
     return true;
   }
@@ -72,7 +72,7 @@ bool SyncedJournal::release_forgotten() {
 }
 
 std::unexpected<Error> SyncedJournal::give_up(const Error& error) {
-  const std::scoped_lock lock(failing_);
+  const std::scoped_lock lock(failure_mutex_);
   has_failed_.store(true, std::memory_order_release);
   if (!failure_) {
     failure_ = Error{.code = error.code,
@@ -88,7 +88,7 @@ Result<void> SyncedJournal::check_sound() const {
   if (!has_failed()) {
     return {};
   }
-  const std::scoped_lock lock(failing_);
+  const std::scoped_lock lock(failure_mutex_);
   return std::unexpected(*failure_);
 }
 

@@ -17,29 +17,28 @@ namespace mankai::detail {
 /// Threads: `sync…`, `give_up`, `check_sound` and the numbers from any thread; everything else one at a time.
 class SyncedJournal {
  public:
-  /// Starts without a journal; the disk has everything up to `sequence`.
+  /// Pre: the disk has everything up to `sequence`.
   explicit SyncedJournal(std::uint64_t sequence) noexcept : committed_(sequence), durable_(sequence) {}
 
   explicit operator bool() const noexcept { return writer_.has_value(); }
   [[nodiscard]] JournalWriter* operator->() noexcept { return &*writer_; }
   [[nodiscard]] const JournalWriter* operator->() const noexcept { return &*writer_; }
 
-  void take(JournalWriter writer);
+  void start(JournalWriter writer);
   /// Drops the journal: the store's file has everything.
   void drop();
 
   void note_commit(std::uint64_t sequence) noexcept;
-  /// Returns the last change of the last commit.
   [[nodiscard]] std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
   /// Returns the last change that survives power loss.
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
   /// Returns the number of commits since the store was opened.
   [[nodiscard]] std::uint64_t commits() const noexcept { return commits_.load(std::memory_order_acquire); }
-  /// Notes that the store's file has everything up to this change, or all commits.
+  /// The store's file has everything up to this change, or all commits.
   void raise_durable(std::uint64_t sequence) noexcept;
-  void all_durable() noexcept;
+  void set_all_durable() noexcept;
 
-  /// Returns when the disk has everything committed so far, or the first `commits` commits. Errors: io.
+  /// Returns once the disk has everything committed so far, or the first `commits` commits. Errors: io.
   [[nodiscard]] Result<void> sync();
   [[nodiscard]] Result<void> sync_commits(std::uint64_t commits);
   /// Syncs even if the disk is known to have all commits. Errors: io.
@@ -59,9 +58,9 @@ class SyncedJournal {
   std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> commits_ = 0;
   std::atomic<std::uint64_t> durable_commits_ = 0;
-  mutable std::mutex syncing_;
+  mutable std::mutex sync_mutex_;
 
-  mutable std::mutex failing_;
+  mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;
   std::atomic<bool> has_failed_ = false;
 };

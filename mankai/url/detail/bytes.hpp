@@ -12,12 +12,12 @@
 
 namespace mankai::url {
 
-/// Returns the text without the white space and control bytes around it.
+/// Removes white space and control bytes from both ends.
 [[nodiscard]] constexpr std::string_view without_blanks(std::string_view text) noexcept {
   return trimmed(text, [](char byte) { return static_cast<unsigned char>(byte) <= ' '; });
 }
 
-/// Whether a URL parser drops the byte wherever it occurs.
+/// Whether URL parsers drop the byte wherever it occurs.
 [[nodiscard]] constexpr bool is_line_byte(char byte) noexcept { return byte == '\t' || byte == '\r' || byte == '\n'; }
 
 struct Scheme {
@@ -25,8 +25,7 @@ struct Scheme {
   std::optional<std::uint16_t> default_port;
 };
 
-/// Schemes whose two slashes people omit, and whose default port is dropped. The first three are those of
-/// `canonicalize`; browsers treat the others alike ("special").
+/// Schemes whose slashes may be omitted, and whose default port is dropped. `canonicalize` uses the first three.
 inline constexpr Scheme kSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}, {"ws", 80}, {"wss", 443}};
 
 /// Returns the length of "name" if text begins with "name:", else 0 [RFC3986] §3.1.
@@ -37,13 +36,13 @@ inline constexpr Scheme kSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21},
   return is_scheme ? static_cast<std::size_t>(stop - text.begin()) : 0;
 }
 
-/// Whether text continues "example.org:" with a port, which ends at a byte of `ends` or at the end of the text.
+/// Whether text, after "example.org:", begins with a port, followed by a byte of `ends` or the end of the text.
 [[nodiscard]] constexpr bool begins_with_port(std::string_view text, std::string_view ends) noexcept {
   const auto* const stop = std::ranges::find_if_not(text, is_digit);
   return stop != text.begin() && (stop == text.end() || ends.contains(*stop));
 }
 
-/// Returns a port; nothing for a text that is not a number up to 65535. An empty text is 0.
+/// Returns nothing if the text is not a number up to 65535. An empty text is 0.
 [[nodiscard]] constexpr std::optional<std::uint32_t> parse_port(std::string_view digits) noexcept {
   constexpr std::uint32_t kMaxPort = 65535;
   std::uint32_t port = 0;

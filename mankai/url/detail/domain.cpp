@@ -20,11 +20,11 @@ namespace mankai::url {
 namespace {
 
 // Characters of Unicode 15 to 17 that UTS 46 maps to another one. Debian 12's libunistring has the tables of Unicode
-// 14, and browsers are ahead of it: U+A7F1 is an "s" to them, U+1CCD6 to U+1CCF9 are the ASCII letters and digits.
+// 14, and browsers have newer ones: they read U+A7F1 as "s", and U+1CCD6 to U+1CCF9 as ASCII letters and digits.
 struct NewerRange {
   std::uint32_t first;
   std::uint32_t last;
-  std::uint32_t target;  ///< of the first one; the others follow
+  std::uint32_t target;  ///< of the first character; the others follow
 };
 
 constexpr NewerRange kNewerRanges[] = {
@@ -43,7 +43,7 @@ constexpr NewerRange kNewerRanges[] = {
     {0x1ccf0, 0x1ccf9, '0'},      // outlined digits
 };
 
-// U+1E030 and what follows, modifiers of Cyrillic letters.
+// Modifiers of Cyrillic letters, from U+1E030 on.
 constexpr std::uint32_t kNewerCyrillic = 0x1e030;
 constexpr std::array<std::uint16_t, 62> kNewerCyrillicTargets = {
     0x430, 0x431, 0x432, 0x433, 0x434, 0x435, 0x436, 0x437, 0x438, 0x43a, 0x43b,  0x43c, 0x43e,  0x43f, 0x440, 0x441,
@@ -51,7 +51,6 @@ constexpr std::array<std::uint16_t, 62> kNewerCyrillicTargets = {
     0x4cf, 0x430, 0x431, 0x432, 0x433, 0x434, 0x435, 0x436, 0x437, 0x438, 0x43a,  0x43b, 0x43e,  0x43f, 0x441, 0x443,
     0x444, 0x445, 0x446, 0x447, 0x448, 0x44a, 0x44b, 0x491, 0x456, 0x455, 0x45f,  0x4ab, 0xa651, 0x4b1};
 
-// What such a character is mapped to.
 constexpr std::optional<std::uint32_t> newer_target(std::uint32_t character) noexcept {
   if (character >= kNewerCyrillic && character - kNewerCyrillic < kNewerCyrillicTargets.size()) {
     return kNewerCyrillicTargets[character - kNewerCyrillic];
@@ -81,7 +80,6 @@ constexpr bool is_deviation(std::uint32_t character) noexcept {
          character == kJoiner;
 }
 
-// Appends what one of these five becomes.
 void append_deviation(std::uint32_t character, Deviations deviations, Characters& mapped) {
   const bool is_mapped = deviations == Deviations::mapped;
   const bool is_joiner = character == kNonJoiner || character == kJoiner;
@@ -96,7 +94,7 @@ void append_deviation(std::uint32_t character, Deviations deviations, Characters
   }
 }
 
-// One character by NFKC_Casefold, from which UTS 46 derives its table: folded and decomposed until it stays as it is.
+// Maps one character by NFKC_Casefold, from which UTS 46 derives its table: folds and decomposes until nothing changes.
 void append_folded(std::uint32_t character, Characters& mapped) {
   constexpr std::size_t kLongest = 64;  // the longest expansion has 18 characters
   std::array<std::uint32_t, kLongest> text{character};
@@ -118,7 +116,7 @@ constexpr bool is_dot(std::uint32_t character) noexcept {
   return character == '.' || character == kIdeographicFullStop;
 }
 
-// Maps a name from its last character to its first, so that what is too far left for any rule need not be mapped.
+// Maps a name from its last character to its first, so that a part too far left for any rule need not be mapped.
 class Mapper {
  public:
   explicit Mapper(Deviations deviations) : deviations_(deviations) {}
@@ -131,7 +129,7 @@ class Mapper {
     }
   }
 
-  // Whether the name is longer than kNameBytesMax, whatever is in front of it. NFC makes one of at most four
+  // Whether the name is longer than kNameBytesMax, whatever precedes the mapped part. NFC merges at most four
   // characters, an escape has three bytes, and dots beside dots count as one. Zeros may be any number in an address.
   [[nodiscard]] bool is_full() const noexcept {
     constexpr std::size_t kMostComposed = 4;
@@ -146,7 +144,6 @@ class Mapper {
   }
 
  private:
-  // Where in the name is what a character was mapped to.
   struct Known {
     std::uint32_t character = 0;
     std::uint32_t begin = 0;
@@ -154,7 +151,7 @@ class Mapper {
   };
   static constexpr std::size_t kKnown = 251;
 
-  // From the last character of the mapping to its first.
+  // Appends the mapping of a character in reverse.
   void append_mapped(std::uint32_t character) {
     if (character < kAsciiEnd) {
       reversed_.push_back(lower(character));
@@ -167,7 +164,7 @@ class Mapper {
     }
   }
 
-  // The library takes 0.2 to 5 µs, and a row of zeros may have any length.
+  // Reuses earlier mappings: the library takes 0.2 to 5 µs, and a row of zeros may have any length.
   void append_other(std::uint32_t character) {
     Known& known = known_[character % kKnown];
     if (known.character != character) {
@@ -199,7 +196,6 @@ class Mapper {
   bool is_after_dot_ = false;
 };
 
-// Returns the characters in normal form C.
 Characters composed(const Characters& mapped) {
   struct Free {
     void operator()(std::uint32_t* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc): libunistring's
@@ -216,7 +212,7 @@ Characters composed(const Characters& mapped) {
   return {found.get(), found.get() + size};
 }
 
-// [RFC3492] §5 and §6.1, in its own names.
+// [RFC3492] §5 and §6.1, with its own names.
 constexpr std::uint32_t kBase = 36;
 constexpr std::uint32_t kTmin = 1;
 constexpr std::uint32_t kTmax = 26;
@@ -251,7 +247,7 @@ void append_integer(std::uint32_t value, std::uint32_t bias, std::string& ascii)
   }
 }
 
-// Pre: few characters, or their number times that of the different ones takes long, and `delta` overflows.
+// Pre: a short label: the cost is quadratic with many different characters, and `delta` could overflow.
 void append_punycode(std::span<const std::uint32_t> label, std::string& ascii) {
   const std::size_t begin = ascii.size();
   for (const std::uint32_t character : label) {

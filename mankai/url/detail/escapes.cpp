@@ -19,7 +19,7 @@ constexpr int hex_digit(char byte) noexcept {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + kHexLetter : kNoDigit;
 }
 
-// Calls `use` with every byte but TAB, CR and LF.
+// Calls `use` with every byte except TAB, CR and LF.
 template <class Use>
 void for_each_url_byte(std::string_view raw, const Use& use) {
   for (const char byte : raw) {
@@ -29,7 +29,7 @@ void for_each_url_byte(std::string_view raw, const Use& use) {
   }
 }
 
-// Appends bytes one by one and decodes each escape once, from the left, unless it is one that is kept.
+// Appends bytes one by one and decodes each escape once, from the left, unless it is kept.
 class OnceDecoder {
  public:
   explicit OnceDecoder(std::string& text) noexcept : text_(text) {}
@@ -63,18 +63,18 @@ class OnceDecoder {
     }
     percent_ = std::string::npos;
   }
-  // At most one byte stands behind it.
+  // At most one byte follows the percent sign.
   void close_as_percent() {
     text_.insert(percent_ + 1, "25");
     percent_ = std::string::npos;
   }
 
   std::string& text_;
-  std::size_t percent_ = std::string::npos;  // of an escape that is not complete
+  std::size_t percent_ = std::string::npos;  // of an incomplete escape
 };
 
-// Undoes the escape that ends at `end`, as often as the byte it gives completes another one; returns the new end.
-// Two escapes never overlap, so the order in which they are undone does not matter and one pass finds them all.
+// Decodes the escape that ends at `end`, and repeats while the decoded byte completes another one; returns the new end.
+// Escapes never overlap, so their order does not matter and one pass finds them all.
 char* undo_escapes(const char* begin, char* end) noexcept {
   while (end - begin >= static_cast<std::ptrdiff_t>(kEscapeBytes) && end[-3] == '%') {
     const auto byte = escaped_byte({end - kEscapeBytes, kEscapeBytes});

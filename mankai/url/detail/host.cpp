@@ -22,7 +22,7 @@ constexpr int kHexadecimal = 16;
 constexpr std::size_t kIpv4Bytes = 4;
 constexpr std::size_t kIpv6Bytes = 16;
 
-// Moves the bytes of a host together so that dots stand only between labels; returns the new end.
+// Moves the bytes of a host together so that there are only single dots, between labels; returns the new end.
 char* join_labels(char* begin, char* end) noexcept {
   char* out = begin;
   for (const char* in = begin; in != end; ++in) {
@@ -33,7 +33,7 @@ char* join_labels(char* begin, char* end) noexcept {
   return out != begin && out[-1] == '.' ? out - 1 : out;
 }
 
-// Returns where the last ":port" may begin, or npos; the colons of an IPv6 address begin none.
+// Returns where the last ":port" may begin, or npos; ignores the colons of an IPv6 address.
 std::size_t find_port(std::string_view host) noexcept {
   if (host.empty() || host.front() != '[') {
     return host.rfind(':');
@@ -59,7 +59,7 @@ bool strip_port(std::string_view& host, std::optional<std::uint16_t>& port) noex
   return true;
 }
 
-// Reads a number as C writes it: 0x is hexadecimal, a leading 0 octal.
+// Parses a number as in C: 0x is hexadecimal, a leading 0 octal.
 std::optional<std::uint32_t> parse_number(std::string_view text) noexcept {
   int base = kDecimal;
   if (text.starts_with("0x")) {
@@ -75,7 +75,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text) noexcept {
   return is_number ? std::optional(value) : std::nullopt;
 }
 
-// Windows takes a dotted quad followed by a space and anything for the address, up to 15 bytes in all.
+// Windows reads a dotted quad followed by a space and anything as the address, up to 15 bytes in all.
 std::string_view without_space_and_rest(std::string_view host) noexcept {
   constexpr std::size_t kLongestQuad = 15;
   const std::size_t space = host.find(' ');
@@ -88,8 +88,8 @@ std::string_view without_space_and_rest(std::string_view host) noexcept {
   return is_quad ? quad : host;
 }
 
-// Reads one to four numbers. As in inet_aton the last one fills the bytes that are left; what does not fit is cut off,
-// as Safe Browsing's own vectors have it ("276.2.3" is 20.2.0.3).
+// Reads one to four numbers. As in inet_aton, the last one fills the remaining bytes; larger values are truncated, as
+// in Safe Browsing's own test vectors ("276.2.3" is 20.2.0.3).
 std::optional<std::array<std::uint8_t, kIpv4Bytes>> parse_ipv4(std::string_view host) noexcept {
   host = without_space_and_rest(host);
   std::array<std::uint8_t, kIpv4Bytes> address{};
@@ -119,7 +119,7 @@ void append_ipv4(std::span<const std::uint8_t> address, std::string& text) {
   text.append(buffer.data());
 }
 
-// Reads "[...]". Zones ("%eth0") are refused: they mean nothing in a URL.
+// Reads "[...]". Zones ("%eth0") are refused: they have no meaning in a URL.
 std::optional<std::array<std::uint8_t, kIpv6Bytes>> parse_ipv6(std::string_view host) noexcept {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (host.size() < 2 || host.front() != '[' || host.back() != ']' || host.size() - 2 >= text.size()) {
@@ -135,8 +135,7 @@ std::optional<std::array<std::uint8_t, kIpv6Bytes>> parse_ipv6(std::string_view 
   return is_address ? std::optional(address) : std::nullopt;
 }
 
-// The shortest form [RFC5952]; addresses that stand for an IPv4 address (mapped [RFC4291] §2.5.5.2, NAT64 [RFC6052]
-// §2.1) are written as that one.
+// Appends the shortest form [RFC5952], or the IPv4 form if mapped ([RFC4291] §2.5.5.2) or NAT64 ([RFC6052] §2.1).
 void append_ipv6(std::span<const std::uint8_t, kIpv6Bytes> address, std::string& text) {
   constexpr std::array<std::uint8_t, kIpv6Bytes - kIpv4Bytes> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   constexpr std::array<std::uint8_t, kIpv6Bytes - kIpv4Bytes> kNat64 = {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -150,14 +149,12 @@ void append_ipv6(std::span<const std::uint8_t, kIpv6Bytes> address, std::string&
   text.append(1, '[').append(buffer.data()).append(1, ']');
 }
 
-// Bytes that would mean something else when the URL is read again: IDN maps their wide forms to them.
+// Bytes that would change the meaning when the URL is read again: IDN maps their wide forms to them.
 bool is_delimiter(char byte) noexcept { return !is_plain(byte) || std::strchr("/?@:[]", byte) != nullptr; }
 
-// Returns the name in punycode, or an empty string where IDN refuses it or would change the URL's structure.
-// UTS 46, not transitional: "ß" stays itself, as in today's browsers.
+// Returns punycode by UTS 46, not transitional ("ß" stays). Empty if IDN refuses the name or it changes the structure.
 std::string to_punycode(std::string_view host) {
-  // The 253 bytes of a name stand for fewer than so many, even where punycode takes one byte for four; keeps the cost
-  // of hostile names bounded.
+  // Longer than any name, even if punycode takes one byte for four. Bounds the cost of hostile names.
   constexpr std::size_t kLongestName = 1024;
   if (host.size() > kLongestName || host.find('\0') != std::string_view::npos) {
     return {};
@@ -204,7 +201,7 @@ Authority split_authority(char* begin, char* end) noexcept {
   end = join_labels(begin, end);
   Authority authority{.host = {begin, static_cast<std::size_t>(end - begin)}, .port = {}};
   // Removing a port may leave a trailing dot and vice versa ("a:80."). Both are removed until neither is left, so that
-  // canonicalizing twice changes nothing. Only the removed bytes are read again, since a host may consist of ports.
+  // canonicalizing twice changes nothing. Each step reads only the removed bytes, since a host may consist of ports.
   while (strip_port(authority.host, authority.port)) {
     authority.host.remove_suffix(authority.host.ends_with('.') ? 1 : 0);
   }

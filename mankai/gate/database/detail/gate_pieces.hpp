@@ -7,20 +7,18 @@
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/gate/gate_position.hpp"
 
-// What GATE.LOADCHUNK of the Redis module takes (docs/formats/redis_dump.md).
-
 namespace mankai::detail {
 
-/// A gate in pieces, which are bound to their header: with that of another gate, or of this one at another position,
-/// they are refused. The filter must outlive this and stay as it is.
+/// A gate in pieces for GATE.LOADCHUNK of the Redis module (docs/formats/redis_dump.md). The server refuses pieces with
+/// the header of another gate or position. The filter must outlive this object and not change.
 class GatePieces {
  public:
-  /// The source's id must be one. Cost: a pass over the cells.
+  /// Cost: a pass over the cells. Pre: the source's id is valid.
   GatePieces(const CountingBloom& filter, const GatePosition& position);
 
-  /// Where the gate stands, and its filter without the cells.
+  /// The position, and the filter without its cells.
   [[nodiscard]] const std::string& header() const noexcept { return header_; }
-  /// The cells from `start` on, at most so many bytes of them; empty at their end.
+  /// At most `most_bytes` bytes of the cells from offset `start` on; empty at the end.
   [[nodiscard]] std::string cells(std::size_t start, std::size_t most_bytes) const;
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kConnectPatience{30};
 
-// Keys are compared as texts, so the server must write a value the same way for every client. A row that a policy
-// hides, or that a time limit cuts off, would be missed silently.
+// Keys are compared as texts, so the server must write a value in the same way for every client. A row hidden by a
+// policy, or cut off by a time limit, would be missed silently.
 constexpr const char* kSession =
     "SELECT pg_catalog.set_config(name, value, false) FROM (VALUES ('client_encoding', 'UTF8'), ('datestyle', 'ISO'), "
     "('intervalstyle', 'postgres'), ('extra_float_digits', '3'), ('bytea_output', 'hex'), ('timezone', 'UTC'), "
@@ -31,7 +31,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-/// Of SQLSTATE: docs of PostgreSQL, appendix A.
+/// SQLSTATE: PostgreSQL documentation, appendix A.
 ErrorCode code_of(std::string_view state) {
   constexpr std::array<std::string_view, 5> kMissing{"42704", "42P01", "42703", "3D000", "3F000"};
   constexpr std::array<std::string_view, 4> kGoing{"57P01", "57P02", "57P03", "53300"};
@@ -72,7 +72,7 @@ bool is_good(const PGresult* result) {
 }
 
 int milliseconds_until(PgClock::time_point deadline) {
-  constexpr std::chrono::milliseconds kMost{100};  // the caller's loop goes on, and asks whether to stop
+  constexpr std::chrono::milliseconds kMost{100};  // the caller's loop continues, and checks whether to stop
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - PgClock::now());
   return static_cast<int>(std::clamp(left, std::chrono::milliseconds::zero(), kMost).count());
 }
@@ -150,7 +150,7 @@ Result<void> PgConnection::wait_for_answer() {
   while (PQisBusy(connection_.get()) != 0) {
     const auto is_ready = wait(POLLIN, PgClock::time_point::max());
     if (!is_ready) {
-      if (is_ready.error().os_error == EINTR) {  // the server should stop too
+      if (is_ready.error().os_error == EINTR) {  // cancel the query on the server, too
         constexpr std::size_t kWords = 256;
         std::array<char, kWords> why{};
         PGcancel* const cancel = PQgetCancel(connection_.get());
@@ -166,7 +166,7 @@ Result<void> PgConnection::wait_for_answer() {
   return {};
 }
 
-/// Returns the next answer to a query; after the last, one that holds nullptr.
+/// Returns the next answer to a query; after the last one, an answer without a result.
 Result<PgAnswer> PgConnection::next_answer() {
   MANKAI_TRY(wait_for_answer());
   return PgAnswer(PQgetResult(connection_.get()));
@@ -185,7 +185,7 @@ Result<PgAnswer> PgConnection::finish_query(bool was_sent) {
     if (more.get() == nullptr) {
       break;
     }
-    answer = std::move(more);  // the last of several commands counts
+    answer = std::move(more);  // of several commands, the last result is returned
   }
   if (!is_good(answer.get())) {
     return refused(answer.get());
@@ -238,7 +238,7 @@ Result<PgConnection::Copy> PgConnection::next_copy(std::string_view& data, PgClo
   }
 }
 
-/// Returns how a copy ended: regularly, by an error of the server, or with the connection.
+/// Returns how a copy ended: normally, by an error of the server, or because the connection broke.
 Result<PgConnection::Copy> PgConnection::end_copy() {
   Result<Copy> outcome = Copy::end;
   for (;;) {
@@ -246,7 +246,7 @@ Result<PgConnection::Copy> PgConnection::end_copy() {
     if (answer.get() == nullptr) {
       break;
     }
-    if (is_copy(answer.get())) {  // our side of both directions is still open
+    if (is_copy(answer.get())) {  // our side of a copy in both directions is still open
       return outcome;
     }
     if (!is_good(answer.get()) && outcome) {
@@ -283,7 +283,7 @@ Result<std::string> PgConnection::quoted_text(std::string_view text) const {
 }
 
 Result<bool> has_password(const std::string& dsn) {
-  // A text without '=' and without a scheme is a database's name, as everywhere with libpq.
+  // libpq takes a text without '=' and without a scheme as a database name.
   if (dsn.find('=') == std::string::npos && !dsn.starts_with("postgresql://") && !dsn.starts_with("postgres://")) {
     return false;
   }

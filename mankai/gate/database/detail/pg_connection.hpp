@@ -13,13 +13,10 @@
 
 #include "mankai/base/error.hpp"
 
-// A connection to a PostgreSQL server by libpq, whose waiting calls can be stopped.
-
 namespace mankai::detail {
 
 using PgClock = std::chrono::steady_clock;
 
-/// The answer to a query.
 class PgAnswer {
  public:
   explicit PgAnswer(PGresult* result) noexcept : result_(result, PQclear) {}
@@ -38,8 +35,8 @@ class PgAnswer {
   std::unique_ptr<PGresult, void (*)(PGresult*)> result_;
 };
 
-/// Stops calls that wait: a descriptor that becomes readable, or -1, and a function, or nullptr, that is polled ten
-/// times a second and outlives the connection.
+/// Stops waiting calls: a descriptor that becomes readable, or -1; and a function that is polled every 100 ms and
+/// outlives the connection, or nullptr.
 struct PgStop {
   int fd = -1;
   const std::function<bool()>* should_stop = nullptr;
@@ -49,18 +46,16 @@ struct PgStop {
 
 enum class PgUse : std::uint8_t { queries, replication };
 
-/// One connection, whose session has fixed text forms of all types, no time limits, and no row security.
-///
-/// Errors:  io when the server cannot be reached or is gone, and with EINTR when stopped: the connection is unusable
-///          then. Otherwise the server's error: not_found for what does not exist, locked for what is in use,
-///          invalid_argument for the rest.
+/// One connection by libpq. Its session has fixed text forms of all types, no time limits, and no row security.
+/// Errors:  io if the server cannot be reached or is gone, or with EINTR if stopped: the connection is unusable then.
+///          Else the server's: not_found for missing objects, locked for objects in use, otherwise invalid_argument.
 /// Threads: one at a time.
 class PgConnection {
  public:
-  /// Connects as libpq does: by the text, the environment, and the service and password files.
+  /// Connects as libpq does: using the text, the environment, and the service and password files.
   [[nodiscard]] static Result<PgConnection> open(const std::string& dsn, PgUse use, PgStop stop);
 
-  /// Runs one statement with texts for $1, $2... Not for a replication connection.
+  /// Runs one statement with texts for $1, $2... Pre: not a replication connection.
   [[nodiscard]] Result<PgAnswer> query(const std::string& sql, std::span<const std::string> values = {});
   /// Runs one command in the simple protocol, which replication connections need.
   [[nodiscard]] Result<PgAnswer> command(const std::string& text);
@@ -72,10 +67,9 @@ class PgConnection {
   [[nodiscard]] Result<Copy> next_copy(std::string_view& data, PgClock::time_point deadline);
   [[nodiscard]] Result<void> send_copy(std::string_view data);
 
-  /// Waits, unless stopped or the connection breaks.
+  /// Waits. Errors: io if stopped or the connection breaks.
   [[nodiscard]] Result<void> pause(std::chrono::milliseconds duration);
 
-  /// Quotes an SQL identifier or text.
   [[nodiscard]] Result<std::string> quoted_name(std::string_view name) const;
   [[nodiscard]] Result<std::string> quoted_text(std::string_view text) const;
 
@@ -98,8 +92,7 @@ class PgConnection {
   PgStop stop_;
 };
 
-/// Returns whether the connection text has a password. Errors: invalid_argument for an invalid text, which is not
-/// repeated.
+/// Whether the connection text has a password. Errors: invalid_argument for an invalid text, which is not repeated.
 [[nodiscard]] Result<bool> has_password(const std::string& dsn);
 
 }  // namespace mankai::detail

@@ -11,14 +11,11 @@
 
 namespace mankai::detail {
 
-/// A replication connection: collects what arrives into transactions, and reports progress to the server.
-///
-/// Errors:  as PgConnection's, and those of PgTransactions::take; io also when the server was silent for a minute.
-/// Threads: one at a time.
+/// A replication connection: collects messages into transactions, and reports progress to the server. Errors: as
+/// PgConnection and PgTransactions::take; io also after a minute of silence. Threads: one at a time.
 class PgStream {
  public:
-  /// Begins after a position. Slot and publication have the same name. Errors: locked if another client uses the slot,
-  /// and still does after some seconds.
+  /// Begins after a position, with slot and publication `name`. Errors: locked if a client uses the slot for seconds.
   [[nodiscard]] static Result<PgStream> open(const std::string& dsn, PgStop stop, const std::string& name,
                                              PgTable table, Lsn position) {
     MANKAI_ASSIGN(auto connection, PgConnection::open(dsn, PgUse::replication, stop));
@@ -28,7 +25,7 @@ class PgStream {
     return PgStream(std::move(connection), PgTransactions(std::move(table), position));
   }
 
-  /// Takes what has arrived, up to some megabytes; waits until the deadline if that is nothing.
+  /// Processes what has arrived, up to some megabytes; if nothing has, waits for it until the deadline.
   [[nodiscard]] Result<void> pump(PgClock::time_point deadline) {
     std::string_view data;
     while (!transactions_.is_full()) {
@@ -40,12 +37,12 @@ class PgStream {
         break;
       }
       MANKAI_TRY(take(data));
-      deadline = {};  // what is there is taken, and nothing waited for
+      deadline = {};  // process what is there, without waiting for more
     }
     return keep_alive();
   }
 
-  /// Tells the server that nothing before this position is needed again.
+  /// Tells the server that everything before this position may be discarded.
   [[nodiscard]] Result<void> acknowledge(Lsn durable) {
     if (durable <= durable_) {
       return {};
@@ -55,15 +52,14 @@ class PgStream {
   }
 
   [[nodiscard]] PgTransactions& transactions() noexcept { return transactions_; }
-  /// Returns whether the server has requested a status since the last call.
   [[nodiscard]] bool take_request() noexcept { return std::exchange(was_asked_, false); }
 
  private:
-  // wal_sender_timeout is a minute by default; after half of it the server requests a status.
+  // wal_sender_timeout is a minute by default; the server requests a status after half of it.
   static constexpr std::chrono::seconds kAnswerInterval{10};
   static constexpr std::chrono::seconds kLongestSilence{60};
 
-  // A server needs a moment to notice that the last client of the slot is gone.
+  // A server takes a moment to notice that the last client of a slot is gone.
   static constexpr std::chrono::seconds kHandOver{5};
   static constexpr std::chrono::milliseconds kHandOverPause{50};
 
@@ -109,7 +105,7 @@ class PgStream {
 
   [[nodiscard]] Result<void> keep_alive() {
     const auto time = PgClock::now();
-    if (transactions_.is_full()) {  // while nothing is read, silence is no error
+    if (transactions_.is_full()) {  // while nothing is read, silence is expected
       heard_ = time;
     }
     if (time - heard_ >= kLongestSilence) {
@@ -123,7 +119,7 @@ class PgStream {
 
   PgConnection connection_;
   PgTransactions transactions_;
-  Lsn durable_;  // 0 until acknowledged: the start position need not be on disk
+  Lsn durable_;  // 0 until acknowledged: the start position may not be on disk
   Lsn received_;
   PgClock::time_point heard_ = PgClock::now();
   PgClock::time_point answered_ = PgClock::now();

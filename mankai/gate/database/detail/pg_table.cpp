@@ -29,9 +29,8 @@ std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 constexpr std::string_view kAltered = ", altered by ";
 constexpr std::string_view kFile = ", in file ";
 
-/// The comment on the publication. It identifies table, key and condition, but not the name of a column; then follows
-/// what ALTER TABLE changes: the transaction that last wrote the key's row of the catalog (which freezing keeps), and
-/// the file of the table's rows, which each partition has.
+/// The comment on the publication: identifies table, key and condition, and then what ALTER TABLE changes: the last
+/// transaction that wrote the key's catalog row (freezing keeps it), and the file of the rows, per partition.
 constexpr const char* kPurpose =
     "SELECT 'mankai gate: relation ' || r.prrelid || ', key ' || a.attnum || ' of type ' || a.atttypid || '/' || "
     "a.atttypmod || ', condition ' || pg_catalog.md5(coalesce(r.prqual::text, '')) || "
@@ -59,13 +58,13 @@ Purpose parts_of(std::string_view words) {
       .what = words.substr(0, altered), .altered = words.substr(altered, file - altered), .file = words.substr(file)};
 }
 
-/// Returns whether ALTER TABLE may have changed the keys, which is not in the log: it rewrites the rows to another file
-/// and changes the key's row of the catalog. One of the two alone is harmless: VACUUM FULL, TRUNCATE; a rename.
+/// Returns whether ALTER TABLE may have rewritten the keys: it changes both the rows' file and the key's catalog row.
+/// Either alone is harmless: VACUUM FULL or TRUNCATE; a rename.
 bool may_be_rewritten(const Purpose& now, const Purpose& then, bool is_partitioned) {
   return now.altered != then.altered && (is_partitioned || now.file != then.file);
 }
 
-/// Returns the name in an SQL identifier without dots: in lower case unless quoted.
+/// Names are in lower case unless quoted.
 Result<std::string> column_name(PgConnection& connection, const std::string& key) {
   MANKAI_ASSIGN(
       const auto answer,
@@ -302,10 +301,10 @@ Result<void> check_is_kept(const PgSlot& slot, Lsn position) {
 }
 
 Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const std::string& name) {
-  // A server needs a moment to notice that the client of the slot is gone.
+  // A server takes a moment to notice that the client of the slot is gone.
   constexpr int kTries = 50;
   constexpr std::chrono::milliseconds kPause{100};
-  // While a slot is created for a client that is gone, the server waits for all transactions and does not notice.
+  // While the server creates a slot for a client that is gone, it waits for all transactions and does not notice.
   MANKAI_ASSIGN(
       const auto ended,
       connection.query("SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots "

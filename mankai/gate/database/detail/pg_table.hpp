@@ -9,27 +9,24 @@
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/database/row_source.hpp"
 
-// The requirements on a database whose table is followed, and the publication and slot that are installed in it.
-
 namespace mankai::detail {
 
 /// Checks the server: PostgreSQL 15 or newer, wal_level, not a standby. Errors: invalid_argument, with the remedy.
 [[nodiscard]] Result<void> check_server(PgConnection& connection);
 
-/// Finds table and key. Errors: not_found; invalid_argument for a view or the like, and for a generated key.
+/// Errors: not_found; invalid_argument for a view or the like, and for a generated key.
 [[nodiscard]] Result<PgTable> find_table(PgConnection& connection, const RowSourceSettings& settings);
 
-/// Checks that old rows are sent completely, by each partition. Errors: invalid_argument, with the commands to run.
+/// Checks that each partition sends old rows completely. Errors: invalid_argument, with the commands to run.
 [[nodiscard]] Result<void> check_identity(PgConnection& connection, const PgTable& table);
 
-/// Errors: invalid_argument if there is a publication or a slot of this name.
+/// Errors: invalid_argument if a publication or a slot of this name exists.
 [[nodiscard]] Result<void> check_name_is_free(PgConnection& connection, const std::string& name);
 
-/// Makes the publication, with the condition as its row filter. Errors: the server's, about the condition.
+/// Makes the publication, with the condition as its row filter. Errors: those of the server, about the condition.
 [[nodiscard]] Result<void> create_publication(PgConnection& connection, const RowSourceSettings& settings,
                                               const PgTable& table);
-/// Checks that the publication is as create_publication made it for this table. Errors: not_found; invalid_argument if
-/// it was changed.
+/// Checks that the publication is the one of create_publication. Errors: not_found; invalid_argument if it was changed.
 [[nodiscard]] Result<void> check_publication(PgConnection& connection, const RowSourceSettings& settings,
                                              const PgTable& table);
 
@@ -37,22 +34,22 @@ namespace mankai::detail {
 [[nodiscard]] Result<std::string> selection(PgConnection& connection, const RowSourceSettings& settings,
                                             const PgTable& table);
 
-/// A replication slot and the end of the server's log.
+/// A replication slot, and the ends of the server's log.
 struct PgSlot {
   std::string name;
-  Lsn confirmed;  ///< the log before it may be discarded
+  Lsn confirmed;  ///< the server may discard the log before this
   Lsn written;
   Lsn flushed;
 };
 
-/// Errors: not_found if the slot or the log that it kept is gone; invalid_argument if it is not a gate's.
+/// Errors: not_found if the slot or the log that it kept is gone; invalid_argument if the slot is not a gate's.
 [[nodiscard]] Result<PgSlot> find_slot(PgConnection& connection, const std::string& name);
-/// Errors: not_found for a position beyond the end of the server's log.
+/// Errors: not_found for a position after the end of the server's log.
 [[nodiscard]] Result<void> check_is_reached(const PgSlot& slot, Lsn position);
-/// Errors: not_found if the slot does not have everything after the position.
+/// Errors: not_found if the slot lacks changes after the position.
 [[nodiscard]] Result<void> check_is_kept(const PgSlot& slot, Lsn position);
 
-/// Drops publication and slot; returns how many of the two there were. Errors: locked while the slot is in use.
+/// Drops publication and slot; returns how many of the two existed. Errors: locked while the slot is in use.
 [[nodiscard]] Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const std::string& name);
 
 }  // namespace mankai::detail

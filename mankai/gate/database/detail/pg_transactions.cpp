@@ -53,7 +53,7 @@ Result<PgSnapshot> PgSnapshot::parse(std::string_view text) {
 }
 
 bool PgSnapshot::sees(std::uint32_t transaction) const noexcept {
-  // The log has only the lower half of a number; numbers that can occur are within 2^31 of the next one.
+  // The log has only the lower half of a number; possible numbers are within 2^31 of the next one.
   const auto distance = static_cast<std::int32_t>(transaction - static_cast<std::uint32_t>(next_));
   const std::uint64_t number = next_ + static_cast<std::uint64_t>(std::int64_t{distance});
   if (distance >= 0) {
@@ -102,7 +102,7 @@ void PgTransactions::append_open() {
 
 Result<void> PgTransactions::take(const PgRelation& relation) {
   is_described_ = true;
-  if (relation.id != table_.relation) {  // a partition; its rows are sent as the whole table's
+  if (relation.id != table_.relation) {  // a partition; its rows are sent as those of the whole table
     return {};
   }
   const auto column = std::ranges::find(relation.columns, table_.key, &PgRelationColumn::name);
@@ -130,7 +130,7 @@ Result<void> PgTransactions::check_row(std::uint32_t relation) const {
   return {};
 }
 
-/// Returns the key of a row; nothing for NULL. An unchanged value is that of the old row.
+/// Returns the key of a row, empty for NULL. An unchanged value is taken from the old row.
 Result<std::optional<std::string_view>> PgTransactions::key_of(const PgRow& row, const PgRow* old_row) const {
   if (*column_ >= row.size()) {
     return fail(ErrorCode::corrupt, "PostgreSQL sent a row with fewer columns than its table");

@@ -11,11 +11,8 @@
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/database/row_source.hpp"
 
-// Collects messages of pgoutput into transactions of keys; no connection.
-
 namespace mankai::detail {
 
-/// A table and its key column, as the catalog has them.
 struct PgTable {
   std::uint32_t relation = 0;
   std::string name;  ///< with its schema, quoted where SQL needs it
@@ -30,38 +27,33 @@ class PgSnapshot {
   /// Parses "xmin:xmax:running,running". Errors: corrupt.
   [[nodiscard]] static Result<PgSnapshot> parse(std::string_view text);
 
-  /// Returns whether it sees a committed transaction, given by the lower half of its number.
+  /// Returns whether the snapshot sees a committed transaction, given by the lower half of its number.
   [[nodiscard]] bool sees(std::uint32_t transaction) const noexcept;
 
  private:
-  std::uint64_t oldest_ = 0;  // all before it have ended
-  std::uint64_t next_ = 0;    // none from it on has
+  std::uint64_t oldest_ = 0;  // all transactions before this one have ended
+  std::uint64_t next_ = 0;    // none from this one on has
   std::vector<std::uint64_t> running_;
 };
 
-/// Collects complete transactions until take_away.
+/// Collects messages of pgoutput into transactions of keys.
 class PgTransactions {
  public:
   /// Transactions that ended at `from` or before are ignored.
   PgTransactions(PgTable table, Lsn from) : table_(std::move(table)), from_(from), reached_(from) {}
 
-  /// Processes one message. Errors: corrupt for inconsistent messages; not_found when the key column is missing;
-  /// invalid_argument when the table is not sent as it must be. All end the stream, which can be started again at the
-  /// position of the last take_away.
+  /// Processes one message. Errors: corrupt for inconsistent messages; not_found if the key column is missing;
+  /// invalid_argument if the table is not sent as required. Afterwards start a new stream at the last take_away.
   [[nodiscard]] Result<void> take(std::string_view message);
-  /// The server has sent everything before `end`.
   void reach(Lsn end) noexcept;
 
-  /// Returns whether take_away is due.
   [[nodiscard]] bool is_full() const noexcept;
   [[nodiscard]] bool has_transactions() const noexcept { return !numbers_.empty(); }
   [[nodiscard]] bool are_seen_by(const PgSnapshot& snapshot) const noexcept;
   /// The end of all complete transactions, or of what the server has sent if that is later.
   [[nodiscard]] Lsn position() const noexcept { return reached_; }
-  /// Returns whether the server has described the table since the last call: it does so before the first row, and
-  /// before the first row after the table was altered.
+  /// Whether the server has described the table since the last call: before its first row, and again after ALTER TABLE.
   [[nodiscard]] bool take_description() noexcept { return std::exchange(is_described_, false); }
-  /// Moves the complete transactions to `changes`.
   void take_away(RowChanges& changes);
 
  private:
@@ -85,7 +77,7 @@ class PgTransactions {
   PgTable table_;
   Lsn from_;
   Lsn reached_;
-  std::optional<std::size_t> column_;  // of the key in a row; known after the first description
+  std::optional<std::size_t> column_;  // of the key in a row; unset before the first description
   bool is_described_ = false;
   std::optional<PgBegin> open_begin_;
   RowChanges open_;

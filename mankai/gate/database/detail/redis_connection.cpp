@@ -13,7 +13,7 @@
 namespace mankai::detail {
 namespace {
 
-// hiredis writes to its socket as to a file, so a server that has gone would end the program.
+// hiredis writes to its socket as to a file, so a broken connection would end the program by SIGPIPE.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() noexcept {
@@ -61,7 +61,7 @@ std::string_view error_in(const redisReply& reply) {
   return {};
 }
 
-// Names of one slot share what stands between the first braces.
+// Keys share a cluster slot if the text between their first braces is the same.
 bool has_slot_tag(std::string_view key) {
   const std::size_t open = key.find('{');
   const std::size_t close = open == std::string_view::npos ? open : key.find('}', open);

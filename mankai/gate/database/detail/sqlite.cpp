@@ -75,7 +75,7 @@ Result<SqliteDatabase> SqliteDatabase::open(const std::string& path) {
                 system);
   }
   sqlite3_busy_timeout(handle, kPatienceMilliseconds);
-  // Unknown names must not become strings.
+  // Otherwise SQLite takes unknown names as strings.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (auto schema = database.integer("PRAGMA schema_version"); !schema) {

@@ -12,20 +12,20 @@
 
 namespace mankai::detail {
 
-/// A prepared statement. Threads: one at a time, as its database.
+/// A prepared statement. Threads: one at a time, together with its database.
 class SqliteStatement {
  public:
   explicit SqliteStatement(sqlite3_stmt* statement) noexcept : statement_(statement) {}
 
-  /// Numbered from 1. Pre: there is such a parameter.
+  /// Parameters are numbered from 1. Pre: the parameter exists.
   void bind(int parameter, std::int64_t value) noexcept;
-  /// True while there is a row. Errors: as SqliteDatabase::run.
+  /// Returns whether there is another row. Errors: as SqliteDatabase::run.
   [[nodiscard]] Result<bool> step();
-  /// To be stepped through again, with what is bound.
+  /// Restarts the statement with the same parameters.
   void reset() noexcept { sqlite3_reset(statement_.get()); }
 
   [[nodiscard]] std::int64_t integer(int column) const noexcept;
-  /// Stands until the next step.
+  /// Valid until the next step.
   [[nodiscard]] std::string_view text(int column) const noexcept;
 
  private:
@@ -35,25 +35,25 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A connection. Who is in the way is waited for some seconds.
+/// A connection. Waits some seconds for a lock that another connection holds.
 class SqliteDatabase {
  public:
-  /// Opens a file that is there. Errors: not_found; io; corrupt for what is no database.
+  /// Opens an existing file. Errors: not_found; io; corrupt if it is not a database.
   [[nodiscard]] static Result<SqliteDatabase> open(const std::string& path);
 
-  /// Runs statements that return no rows. Errors: locked when somebody else was in the way too long; not_found for a
-  /// unknown table, column or collation; corrupt; out_of_space; io, also where nothing may be written;
-  /// invalid_argument for what SQLite does not understand. All with SQLite's own words.
+  /// Runs statements that return no rows. Errors, all with SQLite's own text: locked after waiting too long for another
+  /// connection; not_found for an unknown table, column or collation; corrupt; out_of_space; io, also for a read-only
+  /// database; invalid_argument for SQL that SQLite rejects.
   [[nodiscard]] Result<void> run(const std::string& sql);
-  /// Compiles one statement. Errors: as run; invalid_argument when more follows it.
+  /// Compiles one statement. Errors: as run; invalid_argument if another statement follows.
   [[nodiscard]] Result<SqliteStatement> prepare(std::string_view sql);
-  /// Whether a statement, which compiles, calls a function, also as an operator.
+  /// Whether a statement calls a function, also as an operator. Pre: the statement compiles.
   [[nodiscard]] Result<bool> calls(std::string_view sql, std::string_view function);
-  /// By what a column compares: BINARY unless its table says otherwise. Errors: as run.
+  /// Returns the collation of a column; BINARY unless the table sets another. Errors: as run.
   [[nodiscard]] Result<std::string> collation(const std::string& table, const std::string& column);
-  /// Whether the path names another file by now, or none.
+  /// Whether the path now names another file, or none.
   [[nodiscard]] bool was_moved() noexcept;
-  /// The first column of the first row. Errors: as run; corrupt without a row.
+  /// Returns the first column of the first row. Errors: as run; corrupt if there is no row.
   [[nodiscard]] Result<std::int64_t> integer(std::string_view sql);
 
  private:
@@ -65,7 +65,7 @@ class SqliteDatabase {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// A transaction, which is given up unless it was committed.
+/// A transaction that is rolled back unless committed.
 class SqliteTransaction {
  public:
   /// `how` is BEGIN's second word: DEFERRED or IMMEDIATE. Errors: as SqliteDatabase::run.
@@ -84,7 +84,6 @@ class SqliteTransaction {
   SqliteDatabase* database_;
 };
 
-/// An identifier or a string as SQL writes it.
 [[nodiscard]] std::string sql_name(std::string_view name);
 [[nodiscard]] std::string sql_text(std::string_view text);
 
