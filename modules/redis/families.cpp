@@ -1,6 +1,6 @@
 #include "modules/redis/engine/family.hpp"
 
-// The list of families: the one line to add for a new one, after its folder.
+// The list of families. A new family needs its folder and a name here.
 #define MANKAI_FOR_EACH_FAMILY(family) \
   family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate) family(cuckoo)
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kModuleName = "mankai";
 
-// Called for INFO, and when the server reports a crash: nothing is allocated here.
+// Called for INFO and for crash reports, so it must not allocate.
 void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
   for (const Family* family : families()) {
     engine.info_add_section(info, family->name);
@@ -44,7 +44,7 @@ int load(Context* context, const Call& arguments) noexcept {
 }  // namespace
 }  // namespace mankai::redis
 
-// What the engine calls when it loads the module; the arguments are those after the path of the file.
+// The engine calls it when it loads the module. The arguments are those after the path of the module's file.
 // NOLINTNEXTLINE(readability-identifier-naming): the engine looks for this name
 extern "C" [[gnu::visibility("default")]] int RedisModule_OnLoad(mankai::redis::Context* context,
                                                                  mankai::redis::String** arguments, int count) {

@@ -463,6 +463,53 @@ OURS = {
         BF.REM f a a => *[:0 :0] | *[#f #f]
         BF.EXISTS f a => :1 | #t
         """,
+    "units of an item are exact up to fourteen in a slot, and a slot holds one item": """
+        BF.RESERVE f 0.0001 10 DELETABLE => +OK
+        BF.MADD f a a a a a a a a a a => *[:1 :0 :0 :0 :0 :0 :0 :0 :0 :0] | *[#t #f #f #f #f #f #f #f #f #f]
+        BF.MADD f a a a a a a a a a a => *[:0 :0 :0 :0 :0 :0 :0 :0 :0 :0] | *[#f #f #f #f #f #f #f #f #f #f]
+        BF.REM f a a a a a a a a a a => *[:1 :1 :1 :1 :1 :1 :1 :1 :1 :1] | *[#t #t #t #t #t #t #t #t #t #t]
+        BF.REM f a a a a a a a a a => *[:1 :1 :1 :1 :1 :1 :1 :1 :1] | *[#t #t #t #t #t #t #t #t #t]
+        BF.EXISTS f a => :1 | #t
+        BF.REM f a a => *[:1 :0] | *[#t #f]
+        BF.CARD f => :0
+        """,
+    "items expire in a filter with a time to live": """
+        BF.RESERVE f 0.01 10 TTL 86400 => +OK
+        BF.MADD f a b => *[:1 :1] | *[#t #t]
+        BF.ADD f a => :0 | #f
+        BF.EXISTS f a => :1 | #t
+        BF.CARD f => :2
+        BF.INFO f TTL => *["86400"] | %{+Time to live: ,86400.0}
+        BF.INFO f DELETABLE => *[:0] | %{+Deletable: #f}
+        BF.REM f a => -ERR nothing can be removed from this filter: reserve one with DELETABLE
+        BF.ADVANCE f 1000 => +OK
+        BF.ADVANCE f foo => -ERR the time must be an integer: milliseconds since 1970
+        BF.ADVANCE f 4102444800000 => -ERR the time is more than a day ahead of the server's clock
+        BF.RESERVE g 0.01 10 DELETABLE TTL 86400 RESOLUTION 7200 NONSCALING => +OK
+        BF.INFO g TTL => *["86400"] | %{+Time to live: ,86400.0}
+        BF.MADD g a b a => *[:1 :1 :0] | *[#t #t #f]
+        BF.REM g a a a b => *[:1 :1 :0 :1] | *[#t #t #f #t]
+        BF.INSERT h TTL 60 ERROR 0.001 CAPACITY 50 ITEMS a => *[:1] | *[#t]
+        BF.INFO h TTL => *["60"] | %{+Time to live: ,60.0}
+        BF.ADD plain a => :1 | #t
+        BF.INFO plain TTL => *[$-1] | %{+Time to live: _}
+        BF.ADVANCE plain 1000 => -ERR items of this filter do not expire: reserve it with TTL
+        BF.MERGE f plain => -ERR filters whose items expire cannot be merged: add the items to one of them
+        """,
+    "a time to live that is no number of seconds is refused": """
+        BF.RESERVE f 0.01 10 TTL => -Unknown argument received
+        BF.RESERVE f 0.01 10 TTL 0 => -ERR TTL must be a number of seconds above 0, at most 100 years
+        BF.RESERVE f 0.01 10 TTL -1 => -ERR TTL must be a number of seconds above 0, at most 100 years
+        BF.RESERVE f 0.01 10 TTL nan => -ERR TTL must be a number of seconds above 0, at most 100 years
+        BF.RESERVE f 0.01 10 TTL 1e99 => -ERR TTL must be a number of seconds above 0, at most 100 years
+        BF.RESERVE f 0.01 10 RESOLUTION 10 => -ERR a resolution without a time to live
+        BF.RESERVE f 0.01 10 TTL 100 RESOLUTION 0
+            => -ERR RESOLUTION must be a number of seconds above 0, at most 100 years
+        BF.INSERT f TTL x ITEMS a => -ERR TTL must be a number of seconds above 0, at most 100 years
+        BF.RESERVE f 0.000000001 10 TTL 60 => -ERR a rate so low is out of reach of a cuckoo filter: give at least 5.09e-07
+        BF.RESERVE f 0.01 10 EXPANSION 3 TTL 60 => -ERR a cuckoo filter cannot grow by a factor of 3: give a power of 2, such as 2
+        EXISTS f => :0
+        """,
     "nothing is removed from other filters": """
         BF.REM f a b => *[:0 :0] | *[#f #f]
         EXISTS f => :0
@@ -608,6 +655,9 @@ class DumpTest(OneServerTest):
         "fine": (("BF.RESERVE", "fine", "1e-9", 200), 150),
         "deletable": (("BF.RESERVE", "deletable", "0.01", 50, "DELETABLE"), 400),
         "deletable, full": (("BF.RESERVE", "deletable, full", "0.01", 50, "NONSCALING", "DELETABLE"), 100),
+        "counters": (("BF.RESERVE", "counters", "0.01", 50, "EXPANSION", 3, "DELETABLE"), 400),
+        "expiring": (("BF.RESERVE", "expiring", "0.01", 50, "TTL", 2_600_000), 400),
+        "expiring, deletable": (("BF.RESERVE", "expiring, deletable", "0.01", 50, "TTL", 2_600_000, "DELETABLE"), 400),
     }
 
     def fill(self, client):

@@ -127,7 +127,7 @@ class ContractTest(OneServerTest):
                 (("CF.RESERVE", "g", 100, "TTL", -1), "ERR TTL must be"),
                 (("CF.RESERVE", "g", 100, "TTL", "nan"), "ERR TTL must be"),
                 (("CF.RESERVE", "g", 100, "TTL", 100, "RESOLUTION", 1), "thirteenth"),
-                (("CF.RESERVE", "g", 100, "RESOLUTION", 1), "max-ttl"),
+                (("CF.RESERVE", "g", 100, "RESOLUTION", 1), "without a time to live"),
                 (("CF.RESERVE", "g", 100, "FOO", 1), "Unknown argument"),
                 (("CF.INSERT", "g", "CAPACITY", "x", "ITEMS", "a"), "Bad capacity"),
                 (("CF.INSERT", "g", "FOO", "ITEMS", "a"), "Unknown argument"),

@@ -8,10 +8,11 @@ MANKAI_REDIS_SEED chooses another run, MANKAI_REDIS_ROUNDS a longer one. A failu
 """
 import math
 import random
+import time
 import unittest
 
 from client import Error, render
-from harness import OneServerTest, ROUNDS, SEED, in_both_protocols, main, needs_module
+from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
 
 FULL = "ERR non scaling filter is full"
 
@@ -380,6 +381,45 @@ class DeletableTest(OneServerTest):
             found = sum(self.client.must("BF.MEXISTS", "f", *range(20_000, 60_000)))
             self.assertLessEqual(found, more_than_chance(40_000 * 0.01))
             self.client.must("DEL", "f")
+
+
+@needs_module
+class ExpiringTest(RedisTest):
+    """Items are found until their time to live is over, counted from their last addition, and one generation longer."""
+
+    TTL = 3.9  # 13 generations of .3 s
+
+    def test_items_expire_after_their_last_addition(self):
+        dice = random.Random(SEED)
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        replica.replicate(primary)
+        client, there = primary.client(), replica.client()
+        client.must("BF.RESERVE", "f", "0.00001", 50, "TTL", self.TTL)
+        added = {}  # item: moments before and after its last addition
+        end = time.monotonic() + 3 * self.TTL
+        while time.monotonic() < end:
+            items = [f"item{dice.randrange(5000)}" for _ in range(dice.choice((1, 5, 40)))]
+            before = time.time()
+            answers = client.must("BF.MADD", "f", *items)
+            after = time.time()
+            for item, new in zip(items, answers, strict=True):
+                if item in added and added[item][0] + self.TTL > after:
+                    self.assertEqual(new, 0, item)
+                added[item] = (before, after)
+            asked = dice.sample(sorted(added), min(len(added), 200))
+            before = time.time()
+            # First the replica: what it does not find, the primary does not find later.
+            found_there, found = there.must("BF.MEXISTS", "f", *asked), client.must("BF.MEXISTS", "f", *asked)
+            after = time.time()
+            for item, known in zip(asked, found, strict=True):
+                if added[item][0] + self.TTL > after:
+                    self.assertEqual(known, 1, item)
+                if added[item][1] + self.TTL * 14 / 13 + 0.01 < before:
+                    self.assertEqual(known, 0, item)
+            del found_there
+        replica.wait_for_primary(primary)
+        self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, there)))
+        self.assertLess(client.must("BF.INFO", "f", "FILTERS")[0], 10, "expired items free their room")
 
 
 @needs_module

@@ -24,6 +24,9 @@ FILTERS = (
     ("empty", ("BF.RESERVE", "empty", "0.01", 1000), 0),
     ("large", ("BF.RESERVE", "large", "0.001", 1_000_000), 350),
     ("deletable", ("BF.RESERVE", "deletable", "0.01", 50, "DELETABLE"), 300),
+    ("counters", ("BF.RESERVE", "counters", "0.01", 50, "EXPANSION", 3, "DELETABLE"), 300),
+    ("expiring", ("BF.RESERVE", "expiring", "0.01", 50, "TTL", 2_600_000), 300),
+    ("expiring, deletable", ("BF.RESERVE", "expiring, deletable", "0.01", 50, "TTL", 2_600_000, "DELETABLE"), 300),
     (b"\x00\xff\r\n", (), 5),
 )
 KEYS = [name for name, _, _ in FILTERS]

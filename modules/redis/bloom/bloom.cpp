@@ -19,8 +19,11 @@ constexpr CommandArgument kDeletable = option("deletable", "DELETABLE");
 
 constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
 constexpr std::array kExistsArguments = {kKeyArgument, kItem, option("strict", "STRICT"), kEnd};
-constexpr std::array kReserveArguments = {kKeyArgument, kErrorRate, kCapacity, kExpansion, kNonscaling,
-                                          kDeletable,   kHash,      kSeed,     kEnd};
+constexpr CommandArgument kTtl = argument("ttl", ArgumentKind::real, kArgumentOptional, "TTL");
+constexpr CommandArgument kResolution = argument("resolution", ArgumentKind::real, kArgumentOptional, "RESOLUTION");
+constexpr std::array kReserveArguments = {kKeyArgument, kErrorRate,  kCapacity, kExpansion, kNonscaling, kDeletable,
+                                          kTtl,         kResolution, kHash,     kSeed,      kEnd};
+constexpr std::array kAdvanceArguments = {kKeyArgument, argument("milliseconds", ArgumentKind::unix_time), kEnd};
 constexpr std::array kInsertArguments = {kKeyArgument,
                                          argument("capacity", ArgumentKind::integer, kArgumentOptional, "CAPACITY"),
                                          argument("error", ArgumentKind::real, kArgumentOptional, "ERROR"),
@@ -28,6 +31,8 @@ constexpr std::array kInsertArguments = {kKeyArgument,
                                          option("nocreate", "NOCREATE"),
                                          kNonscaling,
                                          kDeletable,
+                                         kTtl,
+                                         kResolution,
                                          argument("item", ArgumentKind::string, kArgumentMultiple, "ITEMS"),
                                          kEnd};
 constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0, "CAPACITY"),
@@ -37,6 +42,7 @@ constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0,
                                argument("expansion", ArgumentKind::pure_token, 0, "EXPANSION"),
                                argument("fpr", ArgumentKind::pure_token, 0, "FPR"),
                                argument("deletable", ArgumentKind::pure_token, 0, "DELETABLE"),
+                               argument("ttl", ArgumentKind::pure_token, 0, "TTL"),
                                kEnd};
 constexpr CommandArgument kFact = group("single_value", ArgumentKind::one_of, kArgumentOptional, kFacts.data());
 constexpr std::array kInfoArguments = {kKeyArgument, kFact, kEnd};
@@ -77,6 +83,8 @@ constexpr std::array kCommands = {
                              kMergeArguments),
     command<2, bloom_clear>("bf.clear", "write deny-oom fast", "Removes all items from a Bloom filter", kOne, kClears,
                             kKeyOnly),
+    command<3, bloom_advance>("bf.advance", "write fast", "Advances a Bloom filter whose items expire with time",
+                              "O(N), N slots", kUpdates, kAdvanceArguments),
     command<-3, bloom_rem>("bf.rem", "write", "Removes items from a deletable Bloom filter", kBatch, kDeletes,
                            kKeyItems),
 };

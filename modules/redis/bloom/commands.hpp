@@ -26,5 +26,6 @@ Answer bloom_loadchunk(Call& call);
 Answer bloom_merge(Call& call);
 Answer bloom_clear(Call& call);
 Answer bloom_rem(Call& call);
+Answer bloom_advance(Call& call);
 
 }  // namespace mankai::redis

@@ -3,11 +3,12 @@
 #include <string_view>
 
 #include "modules/redis/bloom/commands.hpp"
+#include "modules/redis/image/expiring.hpp"
 
 namespace mankai::redis {
 namespace {
 
-/// A fact that BF.INFO tells.
+/// A fact of BF.INFO.
 struct Field {
   std::string_view option;
   const char* name;
@@ -32,6 +33,13 @@ constexpr std::array kFields = {
           [](const Call& call, const BloomKey& key) { return call.real_number(key.value()->fpr_estimate()); }},
     Field{"DELETABLE", "Deletable", false,
           [](const Call& call, const BloomKey& key) { return call.truth(key.value()->is_deletable()); }},
+    Field{"TTL", "Time to live", false,
+          [](const Call& call, const BloomKey& key) {
+            const Cuckoo* filter = key.value()->expiring();
+            return filter == nullptr
+                       ? engine.reply_with_null(call.context())
+                       : call.real_number(static_cast<double>(filter->max_ttl() / std::chrono::milliseconds(1)) / 1e3);
+          }},
 };
 constexpr long kListedFields = 5;
 
@@ -58,6 +66,14 @@ int reply_one_field(const Call& call, const Field& field, const BloomKey& key) {
   }
   engine.reply_with_array(call.context(), 1);
   return field.reply(call, key);
+}
+
+void ask(const Call& call, const BloomValue& value, std::span<const std::string_view> keys, std::span<bool> answers) {
+  if (value.expiring() != nullptr) {
+    ask(call, *value.expiring(), keys, answers);
+  } else {
+    value.ask(keys, answers);
+  }
 }
 
 template <class Slice>
@@ -87,13 +103,13 @@ Answer bloom_exists(Call& call) {
   }
   const BloomLookup lookup(call, kRead);
   if (lookup.value() == nullptr) {
-    // An absent filter has no keys; all else that is no filter is a mistake.
+    // An absent filter is empty; a key of another type is an error.
     MANKAI_TRY(is_strict ? lookup.must_be_whole() : lookup.may_be_absent());
     return call.truth(false);
   }
   const std::string_view key = call.text(2);
   bool outcome = false;
-  lookup.value()->ask({&key, 1}, {&outcome, 1});
+  ask(call, *lookup.value(), {&key, 1}, {&outcome, 1});
   return call.truth(outcome);
 }
 
@@ -106,7 +122,7 @@ Answer bloom_mexists(Call& call) {
   }
   const std::span<bool> outcomes = batch.answers();
   if (lookup.value() != nullptr) {
-    lookup.value()->ask(batch.keys(), outcomes);
+    ask(call, *lookup.value(), batch.keys(), outcomes);
   }
   return call.truths(outcomes);
 }

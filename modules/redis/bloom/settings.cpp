@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
+
+#include "modules/redis/image/expiring.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -14,7 +17,7 @@ bool read_argument(const Call& arguments, std::size_t index) noexcept {
     return defaults.set_fpr(arguments.arguments()[index + 1]);
   }
   if (arguments.is(index, "CF_MAX_EXPANSIONS")) {
-    engine.log(arguments.context(), "notice", "CF_MAX_EXPANSIONS is of cuckoo filters, which this module has not");
+    engine.log(arguments.context(), "notice", "CF_MAX_EXPANSIONS has no effect; set cf-max-expansions");
     return true;
   }
   const long long capacity = arguments.integer(index + 1).value_or(0);
@@ -73,13 +76,30 @@ bool BloomRequest::read_expansion(const Call& call, std::size_t index) noexcept 
   return expansion_ >= 0 && expansion_ <= kMaxExpansion;
 }
 
-BloomSettings BloomRequest::settings() const {
-  return {.capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
-          .fpr = std::min(fpr_, kMaxFpr),
-          .expansion = static_cast<std::uint32_t>(expansion_),
-          .is_nonscaling = is_nonscaling_ || expansion_ == 0,
-          .is_deletable = is_deletable_,
-          .hash = hash_.hash()};
+Result<void> BloomRequest::read_ttl(const Call& call, std::size_t index) {
+  if (index + 1 == call.size()) {
+    return refuse(kUnknownArgument);
+  }
+  const bool is_ttl = call.is(index, "TTL");
+  MANKAI_ASSIGN((is_ttl ? max_ttl_ : ttl_resolution_), read_seconds(call, index + 1, is_ttl ? "TTL" : "RESOLUTION"));
+  return {};
+}
+
+Result<BloomSettings> BloomRequest::settings() const {
+  const BloomSettings settings{.capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
+                               .fpr = std::min(fpr_, kMaxFpr),
+                               .expansion = static_cast<std::uint32_t>(expansion_),
+                               .is_nonscaling = is_nonscaling_ || expansion_ == 0,
+                               .is_deletable = is_deletable_,
+                               .max_ttl = max_ttl_,
+                               .ttl_resolution = ttl_resolution_,
+                               .hash = hash_.hash()};
+  if (max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
+    if (const auto possible = BloomValue::check_cuckoo(settings); !possible) {
+      return refuse("ERR " + possible.error().detail);
+    }
+  }
+  return settings;
 }
 
 void replicate_creation(const Call& call, const BloomSettings& settings) {
@@ -87,16 +107,25 @@ void replicate_creation(const Call& call, const BloomSettings& settings) {
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const HashText hash = hash_text(settings.hash);
-  const auto capacity = static_cast<long long>(settings.capacity_keys);
-  // An expansion of 0 is a filter that does not scale.
-  const long long expansion = settings.is_nonscaling ? 0 : static_cast<long long>(settings.expansion);
+  const SecondsText ttl = seconds_text(settings.max_ttl);
+  const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+  // The options that some filters have come last; the format ends before those that this one has not.
+  std::array<const char*, 5> options{};
+  std::size_t count = 0;
   if (settings.is_deletable) {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclccccc", call.key(), fpr.data(), capacity, "EXPANSION",
-                     expansion, "DELETABLE", "HASH", hash.name.data(), "SEED", hash.seed.data());
-  } else {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclcccc", call.key(), fpr.data(), capacity, "EXPANSION",
-                     expansion, "HASH", hash.name.data(), "SEED", hash.seed.data());
+    options[count++] = "DELETABLE";
   }
+  if (settings.max_ttl != Duration::zero()) {
+    for (const char* word : {"TTL", ttl.data(), "RESOLUTION", resolution.data()}) {
+      options[count++] = word;
+    }
+  }
+  const std::string format = "sclclcccc" + std::string(count, 'c');
+  // An expansion of 0 is a filter that does not scale.
+  engine.replicate(call.context(), "BF.RESERVE", format.c_str(), call.key(), fpr.data(),
+                   static_cast<long long>(settings.capacity_keys), "EXPANSION",
+                   settings.is_nonscaling ? 0LL : static_cast<long long>(settings.expansion), "HASH", hash.name.data(),
+                   "SEED", hash.seed.data(), options[0], options[1], options[2], options[3], options[4]);
 }
 
 }  // namespace mankai::redis

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a BF.* filter is made with: arguments of commands, configs of the engine and arguments of the module; and how
-/// replicas are told to make the same filter.
+/// The settings of a BF.* filter: arguments of commands, configs of the engine, arguments of the module; and how they
+/// are replicated.
 
 #include <cstddef>
 
@@ -11,7 +11,7 @@
 
 namespace mankai::redis {
 
-/// A higher rate is taken as this one.
+/// Higher rates are lowered to this one.
 inline constexpr double kMaxFpr = 0.25;
 
 /// Threads: the engine's main thread.
@@ -20,27 +20,31 @@ inline constexpr double kMaxFpr = 0.25;
 /// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
 [[nodiscard]] int register_bloom_configs(Context* context) noexcept;
 
-/// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a
-/// value; CF_MAX_EXPANSIONS is of no use here.
-/// Returns kOk, or kError after it has been logged what is wrong.
+/// Reads the arguments of RedisBloom 2: ERROR_RATE and INITIAL_SIZE, each with a value; CF_MAX_EXPANSIONS has no
+/// effect. Returns kOk, or kError after logging what is wrong.
 [[nodiscard]] int read_bloom_arguments(const Call& arguments) noexcept;
 
-/// What BF.RESERVE and BF.INSERT say about a filter.
+/// The options of BF.RESERVE and BF.INSERT.
 class BloomRequest {
  public:
   BloomRequest() noexcept;
 
-  // Each reads a value and returns whether it is one and in range.
+  // Each reads a value and returns whether it is valid and in range.
   bool read_fpr(const Call& call, std::size_t index) noexcept;
   bool read_capacity(const Call& call, std::size_t index) noexcept;
   bool read_expansion(const Call& call, std::size_t index) noexcept;
   /// Reads HASH or SEED and its value. Errors: to be replied.
   Result<void> read_hash(const Call& call, std::size_t index) { return hash_.read(call, index); }
+  /// Reads TTL or RESOLUTION and its value. Errors: to be replied.
+  [[nodiscard]] static bool is_ttl_option(const Call& call, std::size_t index) noexcept {
+    return call.is(index, "TTL") || call.is(index, "RESOLUTION");
+  }
+  Result<void> read_ttl(const Call& call, std::size_t index);
   void set_nonscaling() noexcept { is_nonscaling_ = true; }
   void set_deletable() noexcept { is_deletable_ = true; }
 
-  /// Draws a seed unless one was given.
-  [[nodiscard]] BloomSettings settings() const;
+  /// Draws a seed unless one was given. Errors: to be replied, for options that cannot be combined with TTL.
+  [[nodiscard]] Result<BloomSettings> settings() const;
 
  private:
   double fpr_;
@@ -48,10 +52,12 @@ class BloomRequest {
   long long expansion_;
   bool is_nonscaling_ = false;
   bool is_deletable_ = false;
+  Duration max_ttl_{};
+  Duration ttl_resolution_{};
   HashRequest hash_;
 };
 
-/// Tells replicas and the AOF to make the same filter, its hash and seed included.
+/// Replicates the creation of a filter, with its hash and seed.
 void replicate_creation(const Call& call, const BloomSettings& settings);
 
 }  // namespace mankai::redis

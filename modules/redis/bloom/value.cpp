@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <type_traits>
 
 namespace mankai::redis {
 namespace {
@@ -19,7 +20,23 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
 }
 
-// What is done with either filter when keys come. One key is not worth a batch's arrays.
+Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
+  constexpr std::uint32_t kCounts = 4;
+  constexpr std::uint32_t kCountsWithTtl = 2;
+  const bool expires = settings.max_ttl != Duration::zero();
+  return {.keys = settings.capacity_keys,
+          .fpr = settings.fpr,
+          .growth = settings.is_nonscaling ? 0 : settings.expansion,
+          .counts = !settings.is_deletable ? 0
+                    : expires              ? kCountsWithTtl
+                                           : kCounts,
+          .max_ttl = settings.max_ttl,
+          .ttl_resolution = settings.ttl_resolution,
+          .hash = settings.hash,
+          .memory = engine_memory()};
+}
+
+// A single key is not worth a batch's arrays.
 void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
   if (digests.size() == 1) {
     seen[0] = filter.observe(digests[0]);
@@ -28,7 +45,7 @@ void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<b
   }
 }
 
-// When a slice opens, all others are asked about the keys that are left: few of them, where slices are small.
+// When a slice opens, all others are queried about the remaining keys: few of them, where slices are small.
 void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
   constexpr std::uint64_t kFewest = 64;
   for (std::size_t start = 0; start < digests.size();) {
@@ -39,102 +56,179 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
   }
 }
 
-Result<BloomValue> valued(auto filter, bool is_nonscaling) {
-  MANKAI_ASSIGN(auto made, std::move(filter));
-  return BloomValue(std::move(made), is_nonscaling);
+AddReport add_to(Cuckoo& filter, std::span<const Digest> digests, std::span<bool> seen) {
+  const bool may_grow = filter.growth_factor() != 0;
+  std::size_t done = 0;
+  std::ranges::for_each(digests, [&](Digest digest) { filter.prefetch(digest); });
+  try {
+    for (; done < digests.size(); ++done) {
+      seen[done] = filter.may_contain(digests[done]);
+      const bool has_room = may_grow || seen[done] || filter.taken_slots() < filter.capacity_keys();
+      if (!has_room || !filter.try_insert_until(digests[done], filter.latest_until())) {
+        return {.done = done, .stop = AddStop::full};
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return {.done = done, .stop = AddStop::out_of_memory};
+  }
+  return {.done = done};
 }
 
 }  // namespace
 
-Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
-  if (settings.is_deletable) {
-    return valued(ScalableCountingBloom::create({.keys = settings.capacity_keys,
-                                                 .fpr = settings.fpr,
-                                                 .growth = growth_of(settings),
-                                                 .hash = settings.hash,
-                                                 .memory = engine_memory()}),
-                  settings.is_nonscaling);
+template <class Made>
+Result<BloomValue> BloomValue::of(Result<Made> filter, bool is_nonscaling) {
+  MANKAI_ASSIGN(auto made, std::move(filter));
+  if constexpr (std::is_same_v<Made, ScalableBloom>) {
+    return BloomValue(std::move(made), is_nonscaling);
+  } else {
+    return BloomValue(std::make_unique<Made>(std::move(made)), is_nonscaling);
   }
-  return valued(ScalableBloom::create({.keys = settings.capacity_keys,
-                                       .fpr = settings.fpr,
-                                       .growth = growth_of(settings),
-                                       .hash = settings.hash,
-                                       .memory = engine_memory()}),
-                settings.is_nonscaling);
+}
+
+Result<void> BloomValue::check_cuckoo(const BloomSettings& settings) {
+  MANKAI_TRY(Cuckoo::size_of(cuckoo_options(settings)));
+  return {};
+}
+
+Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
+  if (settings.max_ttl != Duration::zero() || (settings.is_deletable && check_cuckoo(settings))) {
+    return of(Cuckoo::create(cuckoo_options(settings)), settings.is_nonscaling);
+  }
+  if (settings.is_deletable) {
+    return of(ScalableCountingBloom::create({.keys = settings.capacity_keys,
+                                             .fpr = settings.fpr,
+                                             .growth = growth_of(settings),
+                                             .hash = settings.hash,
+                                             .memory = engine_memory()}),
+              settings.is_nonscaling);
+  }
+  return of(ScalableBloom::create({.keys = settings.capacity_keys,
+                                   .fpr = settings.fpr,
+                                   .growth = growth_of(settings),
+                                   .hash = settings.hash,
+                                   .memory = engine_memory()}),
+            settings.is_nonscaling);
 }
 
 Result<BloomValue> BloomValue::from_image(AssembledImage image) {
   const bool is_nonscaling = (image.flags & kNonscaling) != 0;
   ImageHeader outer;
   std::memcpy(&outer, image.image.bytes().data(), sizeof(outer));
-  return outer.kind == ScalableCountingBloom::kKind
-             ? valued(filter_of<ScalableCountingBloom>(std::move(image)), is_nonscaling)
-             : valued(filter_of<ScalableBloom>(std::move(image)), is_nonscaling);
+  switch (outer.kind) {
+    case ScalableCountingBloom::kKind: return of(filter_of<ScalableCountingBloom>(std::move(image)), is_nonscaling);
+    case Cuckoo::kKind: {
+      MANKAI_ASSIGN(auto filter, filter_of<Cuckoo>(std::move(image)));
+      // Each of them says whether the filter refuses keys.
+      return is_nonscaling == (filter.growth_factor() == 0)
+                 ? of(Result<Cuckoo>(std::move(filter)), is_nonscaling)
+                 : fail(ErrorCode::corrupt, "a nonscaling filter that grows");
+    }
+    default: return of(filter_of<ScalableBloom>(std::move(image)), is_nonscaling);
+  }
 }
 
 Result<BloomValue> BloomValue::create_like() const {
-  return std::visit([&](const auto& filter) { return valued(filter.create_like(engine_memory()), is_nonscaling_); },
-                    filter_);
+  return visit([&](const auto& filter) { return of(filter.create_like(engine_memory()), is_nonscaling_); });
 }
 
 bool BloomValue::is_empty() const noexcept {
-  // A filter of counters may have lost its count of keys, but never says of a key that came that none did.
-  if (const auto* counting = std::get_if<ScalableCountingBloom>(&filter_); counting != nullptr) {
-    return counting->next_id() == counting->first_id();
+  // A filter of counters may have lost its number of keys, but never claims to be as created after an addition.
+  if (const auto* counting = std::get_if<std::unique_ptr<ScalableCountingBloom>>(&filter_); counting != nullptr) {
+    return (*counting)->next_id() == (*counting)->first_id();
   }
   return keys_inserted() == 0 && slice_count() == 1;
 }
 
+Cuckoo* BloomValue::expiring() noexcept {
+  auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_);
+  return cuckoo != nullptr && (*cuckoo)->has_time() ? cuckoo->get() : nullptr;
+}
+
+bool BloomValue::is_deletable() const noexcept {
+  const auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_);
+  return cuckoo != nullptr ? (*cuckoo)->slot().count != 0
+                           : std::holds_alternative<std::unique_ptr<ScalableCountingBloom>>(filter_);
+}
+
 BloomSettings BloomValue::settings() const noexcept {
-  return std::visit(
-      [&](const auto& filter) {
-        return BloomSettings{.capacity_keys = filter.initial_keys(),
-                             .fpr = filter.fpr_target(),
-                             .expansion = filter.growth().factor,
-                             .is_nonscaling = is_nonscaling_,
-                             .is_deletable = is_deletable(),
-                             .hash = filter.hash()};
-      },
-      filter_);
+  return visit([&](const auto& filter) {
+    BloomSettings settings{.capacity_keys = filter.initial_keys(),
+                           .fpr = filter.fpr_target(),
+                           .is_nonscaling = is_nonscaling_,
+                           .is_deletable = is_deletable(),
+                           .hash = filter.hash()};
+    if constexpr (requires { filter.growth(); }) {
+      settings.expansion = filter.growth().factor;
+    } else {
+      settings.expansion = filter.growth_factor();
+      settings.max_ttl = filter.has_time() ? filter.max_ttl() : Duration::zero();
+      settings.ttl_resolution = filter.has_time() ? filter.epoch() : Duration::zero();
+    }
+    return settings;
+  });
 }
 
 std::uint64_t BloomValue::capacity_keys() const noexcept {
-  return std::visit([](const auto& filter) { return filter.capacity_keys(); }, filter_);
+  return visit([](const auto& filter) { return filter.capacity_keys(); });
 }
 
 std::uint64_t BloomValue::keys_inserted() const noexcept {
-  return std::visit([](const auto& filter) { return filter.keys_inserted(); }, filter_);
+  return visit([](const auto& filter) {
+    // A slot has all units of a key.
+    if constexpr (requires { filter.taken_slots(); }) {
+      return filter.taken_slots();
+    } else {
+      return filter.keys_inserted();
+    }
+  });
 }
 
 std::size_t BloomValue::slice_count() const noexcept {
-  return std::visit([](const auto& filter) { return filter.slice_count(); }, filter_);
+  return visit([](const auto& filter) { return filter.slice_count(); });
 }
 
 WorkShape BloomValue::work_shape() const noexcept {
-  return std::visit([&](const auto& filter) { return redis::work_shape(filter, !is_nonscaling_); }, filter_);
+  return visit([&](const auto& filter) {
+    if constexpr (requires { filter.growth(); }) {
+      return redis::work_shape(filter, !is_nonscaling_);
+    } else {
+      const auto& newest = filter.slice(filter.slice_count() - 1);
+      const std::uint64_t taken = std::min(newest.taken_slots(), newest.capacity_keys());
+      return WorkShape{.slices = filter.slice_count(),
+                       .room = newest.capacity_keys() - taken,
+                       .newest = newest.capacity_keys(),
+                       .expansion = filter.growth_factor()};
+    }
+  });
 }
 
 double BloomValue::fpr_estimate() const noexcept {
-  return std::visit([](const auto& filter) { return filter.fpr_estimate(); }, filter_);
+  return visit([](const auto& filter) { return filter.fpr_estimate(); });
 }
 
 ImageParts BloomValue::parts() const {
-  ImageParts parts = std::visit([](const auto& filter) { return parts_of(filter); }, filter_);
+  ImageParts parts = visit([](const auto& filter) { return parts_of(filter); });
   parts.flags = is_nonscaling_ ? kNonscaling : 0;
+  if (std::holds_alternative<std::unique_ptr<Cuckoo>>(filter_)) {
+    bind_to_moment(parts);
+  }
   return parts;
 }
 
 Hasher BloomValue::hasher() const noexcept {
-  return std::visit([](const auto& filter) { return filter.hasher(); }, filter_);
+  return visit([](const auto& filter) { return filter.hasher(); });
 }
 
 AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool> seen) {
-  return std::visit(
-      [&](auto& filter) {
-        return add_in_order(filter, digests, seen, !is_nonscaling_,
-                            [&](std::span<const Digest> some, std::span<bool> known) { observe(filter, some, known); });
-      },
-      filter_);
+  return visit([&](auto& filter) {
+    if constexpr (requires { filter.growth(); }) {
+      return add_in_order(filter, digests, seen, !is_nonscaling_,
+                          [&](std::span<const Digest> some, std::span<bool> known) { observe(filter, some, known); });
+    } else {
+      return add_to(filter, digests, seen);
+    }
+  });
 }
 
 AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool> fresh) {
@@ -154,28 +248,31 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
 }
 
 void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
-  std::visit(
-      [&](const auto& filter) {
-        if (keys.size() == 1) {
-          outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
-          return;
-        }
-        for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-          filter.may_contain(digests, outcomes.subspan(start, digests.size()));
-        });
-      },
-      filter_);
+  visit([&](const auto& filter) {
+    if (keys.size() == 1) {
+      outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
+      return;
+    }
+    for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+      filter.may_contain(digests, outcomes.subspan(start, digests.size()));
+    });
+  });
 }
 
 void BloomValue::remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept {
-  auto& filter = std::get<ScalableCountingBloom>(filter_);
-  for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
     const auto results = removed.subspan(start, digests.size());
-    // As a batch first: the lines come in together, and what is not in now will not be in later.
-    filter.may_contain(digests, results);
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
-    }
+    visit([&](auto& filter) {
+      // As a batch first: the lines arrive together, and what is absent now will be absent later.
+      filter.may_contain(digests, results);
+      for (std::size_t i = 0; i < digests.size(); ++i) {
+        if constexpr (requires { filter.erase_from_oldest(digests[i]); }) {
+          results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
+        } else if constexpr (requires { filter.erase(digests[i]); }) {
+          results[i] = results[i] && filter.erase(digests[i]) == EraseResult::erased;
+        }
+      }
+    });
   });
 }
 
@@ -184,6 +281,10 @@ Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys
   const BloomSettings theirs = other.settings();
   if (mine.is_deletable || theirs.is_deletable) {
     return fail(ErrorCode::invalid_argument, "deletable filters cannot be merged: add the items to one of them");
+  }
+  if (expiring() != nullptr || other.expiring() != nullptr) {
+    return fail(ErrorCode::invalid_argument,
+                "filters whose items expire cannot be merged: add the items to one of them");
   }
   if (mine.hash != theirs.hash) {
     return fail(ErrorCode::invalid_argument,
@@ -205,15 +306,17 @@ Result<void> BloomValue::merge(const BloomValue& other) {
 }
 
 std::size_t BloomValue::memory_pieces() const noexcept {
-  return std::visit([](const auto& filter) { return filter.memory_pieces(); }, filter_);
+  return visit([](const auto& filter) { return filter.memory_pieces(); });
 }
 
 void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
-  std::visit([&](auto& filter) { filter.relocate(piece, mover); }, filter_);
+  visit([&](auto& filter) { filter.relocate(piece, mover); });
 }
 
 std::size_t BloomValue::heap_bytes() const noexcept {
-  return std::visit([](const auto& filter) { return heap_bytes_of(filter); }, filter_);
+  return visit([]<class F>(const F& filter) {
+    return heap_bytes_of(filter) + (std::is_same_v<F, ScalableBloom> ? 0 : engine_bytes(sizeof(F)));
+  });
 }
 
 }  // namespace mankai::redis

@@ -1,23 +1,25 @@
 #pragma once
 
-/// The filter behind a BF.* key: a scalable filter, or one that refuses what is more than it was made for; of bits, or
-/// of counters when keys are to be taken out again.
+/// The filter behind a BF.* key: a Bloom filter that grows or, if nonscaling, refuses new keys when it is full. Filters
+/// that are deletable or whose items expire are cuckoo filters.
 ///
-/// RedisBloom's growth is ours with a tightening of a half: slice i is made for error / 2^(i+1), so that all of them
-/// together stay below the error. A nonscaling filter is one slice made for the error itself.
+/// RedisBloom's growth is ours with a tightening of 1/2: slice i has the rate error / 2^(i+1), so that the whole stays
+/// below the error. A nonscaling filter is one slice with the rate `error`.
 ///
-/// A deletable filter counts every addition, also of a key that seems to be in: that may be a false positive, and a key
-/// that was not counted in would be lost with the keys that it was taken for. So a key must be removed as often as it
-/// was added. It is counted in the oldest slice that may hold it, which is also where it is removed: no removal is
-/// ambiguous (scalable-counting-bloom).
+/// A deletable filter counts each addition, also of a key that is found: the key may be a false positive, and without a
+/// unit of its own it would be lost when the keys that it was mistaken for are removed. So a key must be removed as
+/// often as it was added. Deletable filters of older dumps, of rates that no cuckoo filter reaches, and with an
+/// expansion that is not a power of 2, are Bloom filters of counters (scalable-counting-bloom).
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "modules/redis/image/add.hpp"
@@ -26,89 +28,118 @@
 
 namespace mankai::redis {
 
-/// What a filter is made with; replicas get all of it.
+/// Settings of a new filter; replicas get all of them.
 struct BloomSettings {
   std::uint64_t capacity_keys = 0;
   double fpr = 0;
-  std::uint32_t expansion = 0;  ///< each slice's keys over those of the one before; of no use when nonscaling
+  std::uint32_t expansion = 0;  ///< keys of each slice divided by those of the one before; unused if nonscaling
   bool is_nonscaling = false;
   bool is_deletable = false;
+  Duration max_ttl{};  ///< 0: items do not expire
+  Duration ttl_resolution{};
   HashSpec hash;
 };
 
 class BloomValue {
  public:
-  using Filter = std::variant<ScalableBloom, ScalableCountingBloom>;
-
-  /// Flags of a header: the filter refuses keys when it is full.
+  /// Flags of a header: the filter refuses new keys when it is full.
   static constexpr std::uint8_t kNonscaling = 1;
   static constexpr ImageFamily kFamily = {.type_name = "mankai-bf",
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'b', 'f'},
-                                          .kind = ScalableBloom::kKind,
-                                          .other_kind = ScalableCountingBloom::kKind,
+                                          .kinds = {ScalableBloom::kKind, ScalableCountingBloom::kKind, Cuckoo::kKind},
                                           .layout = ImageLayout::sliced,
                                           .flags = kNonscaling,
+                                          .moment_kind = Cuckoo::kKind,  // its cells move
                                           .load_command = "bf.loadchunk"};
 
-  /// Errors: out_of_space.
+  /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
+  [[nodiscard]] static Result<void> check_cuckoo(const BloomSettings& settings);
+  /// Errors: out_of_space; invalid_argument for an impossible rate, or for a TTL and `!check_cuckoo`.
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
   /// Errors: corrupt, unsupported_version.
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
-  BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
 
-  /// Adds keys in order while there is room, and tells which were new. Shape: keys[c], fresh[c]. Cost: a batch.
+  /// Adds keys in order while there is room, and writes which were new. Shape: keys[c], fresh[c]. Cost: a batch. Pre: a
+  /// filter whose items expire is at the present time.
   [[nodiscard]] AddReport add(std::span<const std::string_view> keys, std::span<bool> fresh);
-  /// Shape: keys[c], outcomes[c].
+  /// Writes which keys may be present, by the filter's own time. Shape: keys[c], outcomes[c].
   void ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept;
-  /// Removes keys from a deletable filter, each once, and tells which were present. Shape: keys[c], removed[c].
+  /// Removes keys from a deletable filter, each once, and writes which were present. Shape: keys[c], removed[c].
   void remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept;
 
-  /// Adds another filter's keys. Errors: invalid_argument when seeds or growth differ, or a filter is deletable;
-  /// out_of_space when there is no memory, or no room in a nonscaling filter. Either leaves the filter as it was.
+  /// Adds another filter's keys. Errors: invalid_argument if seeds or growth differ, or one of them is a cuckoo filter
+  /// or has counters; out_of_space without memory, or without room in a nonscaling filter. Errors change nothing.
   [[nodiscard]] Result<void> merge(const BloomValue& other);
-  /// Whether `merge` can take the other filter's keys beside so many more. Errors: as merge's.
+  /// Returns whether `merge` would succeed after `keys_before` keys. Errors: as merge.
   [[nodiscard]] Result<void> check_merge(const BloomValue& other, std::uint64_t keys_before) const;
-  /// An empty one with the same parameters and the same seed. Errors: out_of_space.
+  /// Creates an empty filter with the same parameters and seed. Errors: out_of_space.
   [[nodiscard]] Result<BloomValue> create_like() const;
-  /// Whether there is nothing that `create_like` has not.
+  /// Returns whether the filter equals one that `create_like` creates.
   [[nodiscard]] bool is_empty() const noexcept;
 
   [[nodiscard]] bool is_nonscaling() const noexcept { return is_nonscaling_; }
-  [[nodiscard]] bool is_deletable() const noexcept { return std::holds_alternative<ScalableCountingBloom>(filter_); }
+  [[nodiscard]] bool is_deletable() const noexcept;
+  /// The filter of items that expire, or null.
+  [[nodiscard]] Cuckoo* expiring() noexcept;
+  [[nodiscard]] const Cuckoo* expiring() const noexcept { return const_cast<BloomValue*>(this)->expiring(); }
+  /// Whether adding a key that is found changes the filter.
+  [[nodiscard]] bool counts_repeats() const noexcept { return !std::holds_alternative<ScalableBloom>(filter_); }
   [[nodiscard]] BloomSettings settings() const noexcept;
-  /// The keys that the slices made so far have room for.
+  /// Keys that the slices created so far have room for.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
-  /// Number of distinct keys, less those that were false positives when they were added.
+  /// Number of distinct keys, without those that were false positives when they were added.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept;
   [[nodiscard]] WorkShape work_shape() const noexcept;
-  /// The rate of false positives of now. Cost: a pass over the cells.
+  /// The present false-positive rate. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
   [[nodiscard]] ImageParts parts() const;
   /// Bytes that the filter allocates from the engine, without this object.
   [[nodiscard]] std::size_t heap_bytes() const noexcept;
 
-  /// As GrowingFilter has them: the pieces of memory, and one of them is moved.
+  /// The pieces of memory, as in GrowingFilter, and a move of one of them.
   [[nodiscard]] std::size_t memory_pieces() const noexcept;
   void relocate(std::size_t piece, const Mover& mover) noexcept;
 
-  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom or a CountingBloom.
+  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom, a CountingBloom or a CuckooTable.
   template <class Use>
   void for_each_slice(const Use& use) const {
-    std::visit(
-        [&](const auto& filter) {
-          for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-            use(filter.slice(i));
-          }
-        },
-        filter_);
+    visit([&](const auto& filter) {
+      for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+        use(filter.slice(i));
+      }
+    });
   }
 
  private:
+  // Most keys are plain filters, and there may be very many of them: the larger ones are allocated apart.
+  using Filter = std::variant<ScalableBloom, std::unique_ptr<ScalableCountingBloom>, std::unique_ptr<Cuckoo>>;
+
+  BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
+  template <class Made>
+  static Result<BloomValue> of(Result<Made> filter, bool is_nonscaling);
+
+  template <class Use>
+  static decltype(auto) use_held(auto& held, const Use& use) {
+    if constexpr (requires { *held; }) {
+      return use(*held);
+    } else {
+      return use(held);
+    }
+  }
+  template <class Use>
+  decltype(auto) visit(const Use& use) const {
+    return std::visit([&](const auto& held) { return use_held(held, [&](const auto& filter) { return use(filter); }); },
+                      filter_);
+  }
+  template <class Use>
+  decltype(auto) visit(const Use& use) {
+    return std::visit([&](auto& held) { return use_held(held, use); }, filter_);
+  }
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
   [[nodiscard]] Hasher hasher() const noexcept;
 
-  [[no_unique_address]] Filter filter_;  // whose last bytes are free for the flag: there may be very many small filters
+  [[no_unique_address]] Filter filter_;  // its last bytes are free for the flag
   bool is_nonscaling_;
 };
 

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/bloom/settings.hpp"
+#include "modules/redis/image/expiring.hpp"
 #include "modules/redis/image/reserve.hpp"
 
 namespace mankai::redis {
@@ -13,6 +15,7 @@ namespace {
 constexpr const char* kFull = "ERR non scaling filter is full";
 constexpr const char* kAddFailed = "ERR problem inserting into filter";
 constexpr const char* kReserveEvent = "bf.reserve";
+constexpr const char* kAdvance = "BF.ADVANCE";
 
 Error not_created(const Error& error) {
   const bool is_memory = error.code == ErrorCode::out_of_space;
@@ -69,7 +72,8 @@ Answer add_keys(const Call& call, const AddRequest& request) {
 
   std::unique_ptr<BloomKey> created;
   if (lookup.is_absent()) {
-    auto made = BloomValue::create(request.filter.settings());
+    MANKAI_ASSIGN(const auto settings, request.filter.settings());
+    auto made = BloomValue::create(settings);
     if (!made) {
       return std::unexpected(not_created(made.error()));
     }
@@ -79,13 +83,17 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   if (is_too_much(call, work_of_adding(value.work_shape(), batch.keys().size()))) {
     return refuse(kTooMuchWork);
   }
-  const AddReport report = value.add(batch.keys(), fresh);
-
-  // A deletable filter counts what is in already, too.
-  const bool has_changed =
-      value.is_deletable() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
   if (created != nullptr) {
     replicate_creation(call, value.settings());
+  }
+  if (value.expiring() != nullptr) {
+    advance_to_clock(call, *value.expiring(), kAdvance);
+  }
+  const AddReport report = value.add(batch.keys(), fresh);
+
+  const bool has_changed =
+      value.counts_repeats() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
+  if (created != nullptr) {
     lookup.set(std::move(created));
     call.key_changed(kReserveEvent);
   }
@@ -121,12 +129,14 @@ class ReserveOptions {
       ++i;
       return {};
     }
-    const bool is_hash = HashRequest::is_option(call, i);
-    if (!is_hash && !call.is(i, "EXPANSION")) {
-      return refuse(kUnknownArgument);
+    const std::size_t option = std::exchange(i, i + 2);
+    if (HashRequest::is_option(call, option)) {
+      return request.read_hash(call, option);
     }
-    i += 2;
-    return is_hash ? request.read_hash(call, i - 2) : read_expansion(call, i - 1, request);
+    if (BloomRequest::is_ttl_option(call, option)) {
+      return request.read_ttl(call, option);
+    }
+    return call.is(option, "EXPANSION") ? read_expansion(call, option + 1, request) : refuse(kUnknownArgument);
   }
   Result<void> read_expansion(const Call& call, std::size_t index, BloomRequest& request) {
     if (index == call.size()) {
@@ -143,7 +153,7 @@ class ReserveOptions {
   bool is_nonscaling_ = false;
 };
 
-// The contract ends at seven words; those that are ours do not count.
+// The contract allows at most seven words; our own options do not count.
 bool has_reserve_arity(const Call& call) noexcept {
   constexpr std::size_t kLeast = 4;
   constexpr std::size_t kMost = 7;
@@ -151,7 +161,7 @@ bool has_reserve_arity(const Call& call) noexcept {
   for (std::size_t i = kLeast; i < call.size() && words > kMost; ++i) {
     if (call.is(i, "DELETABLE")) {
       words -= 1;
-    } else if (HashRequest::is_option(call, i)) {
+    } else if (HashRequest::is_option(call, i) || BloomRequest::is_ttl_option(call, i)) {
       words -= 2;
     }
   }
@@ -206,6 +216,9 @@ class InsertOptions {
     if (call.is(i, "CAPACITY")) {
       return !has_value || request.read_capacity(call, i + 1) ? Result<void>() : refuse("Bad capacity");
     }
+    if (BloomRequest::is_ttl_option(call, i)) {
+      return request.read_ttl(call, i);
+    }
     if (call.is(i, "EXPANSION")) {
       return !has_value || request.read_expansion(call, i + 1) ? Result<void>() : refuse("Bad expansion");
     }
@@ -250,7 +263,7 @@ Answer bloom_rem(Call& call) {
   const BloomLookup lookup(call, kRead | kWrite);
   const KeyBatch batch(call, 2);
   if (lookup.is_absent()) {
-    return call.truths(batch.answers());  // nothing is in it
+    return call.truths(batch.answers());  // an absent filter is empty
   }
   MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->is_deletable()) {
@@ -260,7 +273,10 @@ Answer bloom_rem(Call& call) {
     return refuse(kTooMuchWork);
   }
   std::vector<String*> gone;
-  gone.reserve(batch.keys().size());  // what may fail comes before what is done
+  gone.reserve(batch.keys().size());  // allocations come before changes
+  if (lookup.value()->expiring() != nullptr) {
+    advance_to_clock(call, *lookup.value()->expiring(), kAdvance);
+  }
   const std::span<bool> removed = batch.answers();
   lookup.value()->remove(batch.keys(), removed);
   for (std::size_t i = 0; i < removed.size(); ++i) {
@@ -273,6 +289,12 @@ Answer bloom_rem(Call& call) {
     call.key_changed("bf.rem");
   }
   return call.truths(removed);
+}
+
+Answer bloom_advance(Call& call) {
+  BloomLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
+  return lookup.value()->expiring() != nullptr ? advance(call, *lookup.value()->expiring()) : refuse(kDoesNotExpire);
 }
 
 }  // namespace mankai::redis

@@ -1,5 +1,5 @@
-/// The CBF.* commands: items that are counted, and removed by the id that they were added with; dablooms' semantics.
-/// A command that takes items takes any number of them, and replies with an array, also for one.
+/// The CBF.* commands: counted items, which are removed by the id under which they were added, as in dablooms. Commands
+/// take any number of items and reply with an array, even for one.
 
 #include <algorithm>
 #include <array>
@@ -22,26 +22,23 @@ namespace {
 constexpr std::size_t kFirstItem = 2;
 constexpr long long kInitialItems = 1000;
 
-/// What CBF.ADD makes a filter with; the configs cbf-* set it. Threads: the engine's main thread.
+/// Parameters of filters that CBF.ADD creates, set by the configs cbf-*. Threads: the engine's main thread.
 constinit GrowingDefaults defaults{.prefix = "cbf", .capacity_keys = kInitialItems};
 
 constexpr std::size_t kPair = 2;
 
-/// What became of an item and its id.
 enum class Outcome : std::uint8_t { known, fresh, absent, removed, stays, refused, full, out_of_memory };
 
 bool is_change(Outcome outcome) noexcept {
   return outcome == Outcome::known || outcome == Outcome::fresh || outcome == Outcome::removed;
 }
 
-/// Items with their ids, and an outcome for each.
 struct NumberedItems {
   std::vector<std::string_view> items;
   std::vector<std::uint64_t> ids;
   std::vector<Outcome> outcomes;
 };
 
-/// Reads `item id [item id ...]`. Errors: to be replied; std::bad_alloc.
 Result<NumberedItems> read_items(const Call& call) {
   const std::size_t count = (call.size() - kFirstItem) / kPair;
   NumberedItems found;
@@ -61,8 +58,7 @@ Result<NumberedItems> read_items(const Call& call) {
 
 bool are_pairs(const Call& call) noexcept { return (call.size() - kFirstItem) % kPair == 0; }
 
-// The first slice that takes keys of these ids: the newest that begins at or below the lowest. Those before it stay as
-// they are.
+// The first slice that these ids can change: the newest that begins at or below the lowest id.
 std::size_t first_to_change(const ScalableCountingBloom& filter, std::span<const std::uint64_t> ids) noexcept {
   const std::uint64_t lowest = *std::ranges::min_element(ids);
   std::size_t slice = filter.slice_count() - 1;
@@ -92,7 +88,7 @@ void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, 
       outcomes[i] = Outcome::full;
       continue;
     }
-    const bool is_known = known[i] || is_in_slices_from(filter, first, digests[i]);  // it may have come in this window
+    const bool is_known = known[i] || is_in_slices_from(filter, first, digests[i]);  // may be added in this window
     const bool is_in = filter.insert(digests[i], ids[i]).has_value();
     if (is_in) {
       outcomes[i] = is_known ? Outcome::known : Outcome::fresh;
@@ -102,7 +98,7 @@ void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, 
   }
 }
 
-// In order. Without memory for a slice, that item and all after it keep their first outcome.
+// If there is no memory for a slice, that item and all later ones keep their initial outcome.
 void add_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept {
   try {
     for_each_hashed_window(filter.hasher(), std::span<const std::string_view>(items.items),
@@ -137,7 +133,6 @@ void remove_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept 
                          });
 }
 
-// Replicas get what was done: the whole command, or the items that changed something. Errors: std::bad_alloc.
 void replicate_changes(const Call& call, const char* command, std::span<const Outcome> outcomes,
                        std::vector<String*>& changed) {
   if (changed.size() == outcomes.size() * kPair) {
@@ -170,7 +165,7 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes) noexcept
   return kOk;
 }
 
-// The arguments of the items that changed something. Room for them is made before anything changes.
+// Appends the arguments of the items that changed something. Pre: `changed` has room for all.
 void note_changed(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& changed) noexcept {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (is_change(outcomes[i])) {
@@ -180,7 +175,6 @@ void note_changed(const Call& call, std::span<const Outcome> outcomes, std::vect
   }
 }
 
-// Replicates, notifies and replies.
 int finish(const Call& call, const char* command, std::span<const Outcome> outcomes, std::vector<String*>& changed) {
   note_changed(call, outcomes, changed);
   if (!changed.empty()) {
@@ -193,7 +187,6 @@ int finish(const Call& call, const char* command, std::span<const Outcome> outco
 constexpr const char* kReserve = "CBF.RESERVE";
 constexpr const char* kReserveEvent = "cbf.reserve";
 
-// Errors: to be replied.
 Result<void> check(const Call& call, const CountingLookup& lookup) {
   MANKAI_TRY(lookup.may_be_absent());
   const bool is_large = lookup.value() != nullptr &&

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The filter behind a CBF.* key: counters in slices, and a range of ids to each (scalable_counting_bloom.hpp).
+/// The filter of a CBF.* key: counters in slices, with a range of ids per slice (scalable_counting_bloom.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +17,10 @@ class CountingValue : public FilterValue<ScalableCountingBloom> {
  public:
   static constexpr ImageFamily kFamily = {.type_name = "mankai-cb",
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'c', 'b'},
-                                          .kind = ScalableCountingBloom::kKind,
+                                          .kinds = {ScalableCountingBloom::kKind},
                                           .layout = ImageLayout::sliced,
                                           .load_command = "cbf.loadchunk"};
 
-  /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<CountingValue> create(const GrowingSettings& settings) {
     return value_of<CountingValue>(growing_filter<ScalableCountingBloom>(settings));
   }

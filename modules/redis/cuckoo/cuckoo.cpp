@@ -1,12 +1,10 @@
 /// The CF.* commands: RedisBloom's contract of cuckoo filters, and a time to live for each item.
 ///
-/// Times: the primary lets a filter's time pass when it changes it (CF.ADVANCE, which replicas get), and tells replicas
-/// at which moment an item expires. What is asked on a primary is answered by its clock; a replica has its primary's.
+/// Times: see expiring.hpp. Replicas get the moment at which an item expires.
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -17,6 +15,7 @@
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/moment.hpp"
 #include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/image/expiring.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/reserve.hpp"
 #include "modules/redis/image/work.hpp"
@@ -28,6 +27,7 @@ constexpr std::size_t kFirstItem = 2;
 constexpr long long kMostBucketSize = 255;
 constexpr long long kMostIterations = 65535;
 constexpr const char* kReserveEvent = "cf.reserve";
+constexpr const char* kAdvance = "CF.ADVANCE";
 constexpr const char* kFull = "Filter is full";
 constexpr const char* kNoKey = "Not found";
 constexpr const char* kBadTtl =
@@ -98,16 +98,6 @@ Result<std::uint32_t> read_whole(const Call& call, std::size_t index, const char
   return static_cast<std::uint32_t>(*value);
 }
 
-Result<Duration> read_seconds(const Call& call, std::size_t index, const char* name) {
-  const auto seconds = call.real(index);
-  // Replicas are told six digits behind the point: up to here they are the same microseconds again.
-  constexpr double kMost = 100.0 * 365 * 24 * 3600;
-  if (!seconds || !(*seconds > 0 && *seconds <= kMost)) {
-    return refuse("ERR " + std::string(name) + " must be a number of seconds above 0, at most 100 years");
-  }
-  return Duration(std::max<std::int64_t>(std::int64_t{std::llround(*seconds * 1e6)}, 1));
-}
-
 Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& settings, HashRequest& hash) {
   if (HashRequest::is_option(call, index)) {
     return hash.read(call, index);
@@ -142,29 +132,17 @@ Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& se
 void replicate_creation(const Call& call, const CuckooSettings& settings) {
   constexpr std::size_t kTextBytes = 32;
   std::array<char, kTextBytes> fpr;
-  std::array<char, kTextBytes> ttl;
-  std::array<char, kTextBytes> resolution;
-  const auto seconds = [](Duration duration, std::array<char, kTextBytes>& text) {
-    std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(duration.count()) / 1e6);
-    return text.data();
-  };
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const HashText hash = hash_text(settings.hash);
-  const auto capacity = static_cast<long long>(settings.capacity_keys);
-  const auto bucket_size = static_cast<long long>(settings.bucket_size);
-  const auto max_iterations = static_cast<long long>(settings.max_iterations);
-  const auto expansion = static_cast<long long>(settings.expansion);
-  if (settings.max_ttl == Duration::zero()) {
-    engine.replicate(call.context(), "CF.RESERVE", "slclclclcccccc", call.key(), capacity, "BUCKETSIZE", bucket_size,
-                     "MAXITERATIONS", max_iterations, "EXPANSION", expansion, "ERROR", fpr.data(), "HASH",
-                     hash.name.data(), "SEED", hash.seed.data());
-    return;
-  }
-  const Duration generation = Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution);
-  engine.replicate(call.context(), "CF.RESERVE", "slclclclcccccccccc", call.key(), capacity, "BUCKETSIZE", bucket_size,
-                   "MAXITERATIONS", max_iterations, "EXPANSION", expansion, "ERROR", fpr.data(), "HASH",
-                   hash.name.data(), "SEED", hash.seed.data(), "TTL", seconds(settings.max_ttl, ttl), "RESOLUTION",
-                   seconds(generation, resolution));
+  const SecondsText ttl = seconds_text(settings.max_ttl);
+  const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+  // The last four arguments are of filters whose items expire: the format leaves them out for others.
+  const char* format = settings.max_ttl == Duration::zero() ? "slclclclcccccc" : "slclclclcccccccccc";
+  engine.replicate(call.context(), "CF.RESERVE", format, call.key(), static_cast<long long>(settings.capacity_keys),
+                   "BUCKETSIZE", static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
+                   static_cast<long long>(settings.max_iterations), "EXPANSION",
+                   static_cast<long long>(settings.expansion), "ERROR", fpr.data(), "HASH", hash.name.data(), "SEED",
+                   hash.seed.data(), "TTL", ttl.data(), "RESOLUTION", resolution.data());
 }
 
 Answer cuckoo_reserve(Call& call) {
@@ -178,24 +156,6 @@ Answer cuckoo_reserve(Call& call) {
   settings.hash = hash.hash();
   MANKAI_TRY(check_capacity(settings, "2 * BUCKETSIZE"));
   return reserve<CuckooValue>(call, settings, kReserveEvent, replicate_creation);
-}
-
-bool is_replica(const Call& call) noexcept {
-  return !call.is_from_client() ||
-         (static_cast<unsigned>(engine.get_context_flags(call.context())) & kContextReplica) != 0;
-}
-
-/// Lets the time of a filter whose items expire pass until now, and tells replicas.
-void let_time_pass(const Call& call, Cuckoo& filter) {
-  if (!filter.has_time() || !call.is_from_client()) {
-    return;
-  }
-  const Moment now = clock_now();
-  if (tick_of(now, filter.epoch()) > filter.tick()) {
-    filter.advance(tick_of(now, filter.epoch()));
-    engine.replicate(call.context(), "CF.ADVANCE", "sl", call.key(),
-                     static_cast<long long>(now.time_since_epoch().count()));
-  }
 }
 
 /// When the items of a command expire: EX s | PX ms | EXAT s | PXAT ms; nothing: as late as the filter has it.
@@ -227,6 +187,9 @@ class Expiry {
         filter.has_time() && !is_absolute_ && stands > clock_now()) {
       at_ = *at_ + (stands - clock_now());
       is_absolute_ = true;
+    }
+    if (!filter.has_time()) {
+      return refuse(kDoesNotExpire);
     }
     const auto until = filter.until_of(*at_);
     return until ? *until : Result<std::uint64_t>(refuse("ERR " + until.error().detail));
@@ -343,7 +306,7 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, CuckooSetting
   if (!is_new && call.is_from_client() && filter.slice_count() >= static_cast<std::size_t>(defaults.max_expansions)) {
     return refuse("Maximum expansions reached");
   }
-  let_time_pass(call, filter);
+  advance_to_clock(call, filter, kAdvance);
   MANKAI_ASSIGN(const std::uint64_t until, adding.expiry.until(filter));
   add_items(filter, adding, until, outcomes);
   replicate_added(call, adding, outcomes, added);
@@ -446,7 +409,7 @@ Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
   if (is_too_much(call, outcomes.size() * filter.slice_count())) {
     return refuse(kTooMuchWork);
   }
-  let_time_pass(call, filter);
+  advance_to_clock(call, filter, kAdvance);
   bool is_changed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const EraseResult result = filter.erase(digest_of(filter, call.arguments()[kFirstItem + i]));
@@ -475,20 +438,6 @@ Answer cuckoo_mdel(Call& call) {
   return call.truths(batch.answers());
 }
 
-// A primary's clock decides what has expired; a replica has what its primary told it.
-void ask(const Call& call, const CuckooValue& value, std::span<const std::string_view> keys, std::span<bool> answers) {
-  const Cuckoo& filter = value.filter();
-  if (!filter.has_time() || is_replica(call)) {
-    value.ask(keys, answers);
-    return;
-  }
-  const Moment now = clock_now();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto expiry = filter.expiry(filter.hasher()(keys[i]));
-    answers[i] = expiry && *expiry > now;
-  }
-}
-
 /// What a command asks of a key: its items, and which of them may be in. One that is absent, or of another type, has
 /// none.
 class Question {
@@ -503,7 +452,7 @@ class Question {
     if (is_too_much(call, batch_.keys().size() * filter().slice_count())) {
       return refuse(kTooMuchWork);
     }
-    ask(call, *lookup_.value(), batch_.keys(), batch_.answers());
+    ask(call, filter(), batch_.keys(), batch_.answers());
     return {};
   }
 
@@ -553,20 +502,7 @@ Answer cuckoo_ttl(Call& call) {
 Answer cuckoo_advance(Call& call) {
   CuckooLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(lookup.must_be_whole());
-  const auto now = read_moment(call, 2);
-  Cuckoo& filter = lookup.value()->filter();
-  if (!now) {
-    return refuse(kBadTime);
-  }
-  if (is_far_future(call, *now)) {
-    return refuse("ERR the time is more than a day ahead of the server's clock");
-  }
-  if (!filter.has_time()) {
-    return refuse("ERR items of this filter do not expire: reserve it with TTL");
-  }
-  filter.advance(tick_of(*now, filter.epoch()));
-  engine.replicate_verbatim(call.context());
-  return call.ok();
+  return advance(call, lookup.value()->filter());
 }
 
 Answer cuckoo_compact(Call& call) {
@@ -574,7 +510,7 @@ Answer cuckoo_compact(Call& call) {
   if (lookup.value() == nullptr) {
     return refuse(lookup.found() == nullptr ? "Cuckoo filter was not found" : kIncomplete);
   }
-  let_time_pass(call, lookup.value()->filter());
+  advance_to_clock(call, lookup.value()->filter(), kAdvance);
   lookup.value()->filter().compact();
   lookup.value()->state().deleted = 0;
   engine.replicate_verbatim(call.context());

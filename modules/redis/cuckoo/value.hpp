@@ -36,7 +36,7 @@ class CuckooValue : public FilterValue<Cuckoo> {
   };
   static constexpr ImageFamily kFamily = {.type_name = "mankai-cf",
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'c', 'f'},
-                                          .kind = Cuckoo::kKind,
+                                          .kinds = {Cuckoo::kKind},
                                           .layout = ImageLayout::sliced,
                                           .flags = 0,
                                           .state_bytes = sizeof(State),

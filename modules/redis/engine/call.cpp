@@ -5,7 +5,7 @@
 namespace mankai::redis {
 namespace {
 
-// Of ASCII only, whatever the locale.
+// ASCII only, whatever the locale.
 char upper(char letter) noexcept {
   return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One call of a command: its arguments, and the replies that all families send alike.
+/// One call of a command: its arguments, and the replies that all families share.
 
 #include <concepts>
 #include <cstddef>
@@ -19,10 +19,11 @@
 
 namespace mankai::redis {
 
-/// What a command returns: kOk after it has replied, or the error that is to be replied, whose text is its `detail`.
+/// The result of a command: kOk if it has replied, else an error whose `detail` is the text of the error reply. Errors
+/// of other Results in this folder are such errors too, unless documented otherwise.
 using Answer = Result<int>;
 
-/// Makes an error with the text of the reply, which begins with ERR or another code, as engines have it.
+/// Makes an error from the text of the reply, which begins with a code such as ERR.
 [[nodiscard]] inline std::unexpected<Error> refuse(std::string text) {
   return fail(ErrorCode::invalid_argument, std::move(text));
 }
@@ -42,37 +43,32 @@ class Call {
       : context_(context), arguments_(arguments, static_cast<std::size_t>(count)) {}
 
   [[nodiscard]] Context* context() const noexcept { return context_; }
-  /// All arguments, the command's name first.
   [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
-  /// The first argument after the name: the key.
   [[nodiscard]] String* key() const noexcept { return arguments_[1]; }
   [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
   [[nodiscard]] std::string_view text(std::size_t index) const noexcept;
-  /// Whether the argument is this word (given in capitals), ignoring case.
+  /// Whether the argument equals a word in capitals, ignoring case.
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<double> real(std::size_t index) const noexcept;
-  /// Whether a client sent it, not a primary or an AOF file, which repeat what was done already.
+  /// Whether a client sent it; false for the primary's stream and AOF files, which repeat accepted commands.
   [[nodiscard]] bool is_from_client() const noexcept;
-  /// Whether the client speaks the third version of the protocol.
   [[nodiscard]] bool is_resp3() const noexcept;
 
-  // Replies; each returns what the command returns.
+  // Each sends a reply and returns what the command returns.
   int error(const char* text) const noexcept;
   int ok() const noexcept;
   int wrong_arity() const noexcept;
   int number(std::uint64_t number) const noexcept;
   int real_number(double number) const noexcept;
-  /// A string of any bytes.
   int bytes(std::string_view text) const noexcept;
-  /// 1 or 0, or a boolean where the protocol has them.
+  /// A boolean in RESP3, else 1 or 0.
   int truth(bool value) const noexcept;
-  /// Begins an array of `size` replies.
+  /// Begins an array: `size` replies must follow.
   int array(std::size_t size) const noexcept;
-  /// An array of truths.
   int truths(std::span<const bool> values) const noexcept;
 
-  /// Tells watchers and subscribers that the command's key has changed.
+  /// Notifies watchers of the key and subscribers of the event.
   void key_changed(const char* event) const noexcept;
 
  private:
@@ -80,7 +76,7 @@ class Call {
   std::span<String*> arguments_;
 };
 
-/// The keys of a command, if there are any, and an answer for each, false at first; one key takes no memory.
+/// The keys of a command and an answer per key, initially false. One key needs no allocation.
 class KeyBatch {
  public:
   /// All arguments from `first` on. Errors: std::bad_alloc.
@@ -101,10 +97,8 @@ class KeyBatch {
   std::span<bool> answers_;
 };
 
-/// Whether two words are equal, ignoring ASCII case.
 [[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;
 
-/// A fact that a family's INFO tells.
 struct Fact {
   template <std::integral Number>
   Fact(const char* called, Number number) noexcept : name(called), value(static_cast<std::uint64_t>(number)) {}
@@ -115,15 +109,14 @@ struct Fact {
   std::variant<std::uint64_t, double, std::string_view> value;
 };
 
-/// Replies with a map of facts.
 int reply_facts(const Call& call, std::initializer_list<Fact> facts) noexcept;
 
-/// The longest URL or rule that a client may send: browsers and servers take fewer bytes, and reading a URL of 20 MB
-/// blocks the server for 0.1 s and more.
+/// Maximal length of a URL or rule from a client. Browsers and servers accept shorter ones only, and parsing a URL of
+/// 20 MB blocks the server for 0.1 s and more.
 inline constexpr std::size_t kMostUrlBytes = std::size_t{64} << 10;
 inline constexpr const char* kUrlTooLong = "ERR the URL is too long: at most 65536 bytes";
 
-/// Texts from primaries and AOF files may be longer: they were accepted before.
+/// Texts from primaries and AOF files are exempt: they were accepted before.
 [[nodiscard]] inline bool is_too_long(const Call& call, std::string_view text) noexcept {
   return text.size() > kMostUrlBytes && call.is_from_client();
 }

@@ -10,7 +10,7 @@ bool has_flag(const Command& command, std::string_view flag) noexcept {
   return std::string_view(command.flags).find(flag) != std::string_view::npos;
 }
 
-// A command that changes nothing and still needs the permission to write the key gives a seed away.
+// Commands that change nothing and still need write permission reveal a filter's seed (kReadsSeed).
 std::string categories_of(const Command& command, const char* category) {
   const bool is_read = has_flag(command, "readonly");
   const bool is_dangerous = is_read && (command.info.key_specs->flags & kKeyReadOnly) == 0;
@@ -21,7 +21,7 @@ std::string categories_of(const Command& command, const char* category) {
          (has_flag(command, "fast") ? " fast" : " slow");
 }
 
-// The first key is argument 1, and keys follow each other; -1: to the end.
+// The first key is argument 1, and keys are consecutive; -1: to the end.
 int last_key(const Command& command) noexcept {
   int last = 1;
   for (const KeySpec* keys = command.info.key_specs; keys->begin_kind != 0; ++keys) {

@@ -1,7 +1,5 @@
 #pragma once
 
-/// Registration of commands: a table per family.
-
 #include <span>
 
 #include "modules/redis/engine/call.hpp"
@@ -11,7 +9,7 @@
 
 namespace mankai::redis {
 
-/// A row of a family's table. The keys of a command and its ACL categories follow from it.
+/// A row of a family's table. The engine's key positions and ACL categories are derived from it.
 struct Command {
   const char* name;
   CommandFunction function;
@@ -19,8 +17,8 @@ struct Command {
   CommandInfo info;
 };
 
-/// What the engine calls for a command: the work, and an error reply where there is no memory for it. The engine checks
-/// the number of arguments too, but not of those in an AOF file.
+/// The engine's callback of a command: checks the arity, does the work, and replies with an error if memory is
+/// exhausted. The engine checks the arity, too, except for AOF files.
 template <int Arity, Answer (*Work)(Call&)>
 int run(Context* context, String** arguments, int count) noexcept {
   Call call(context, arguments, count);
@@ -34,7 +32,7 @@ int run(Context* context, String** arguments, int count) noexcept {
   return guarded(answer, [&] { return call.error(kNoMemory); });
 }
 
-/// Makes a row. Arity counts the command's name; below 0 it is the least. `keys` and `arguments` end with an empty one.
+/// Makes a row. Arity counts the command's name; if negative, it is a minimum. Lists end with an empty element.
 template <int Arity, Answer (*Work)(Call&)>
 constexpr Command command(const char* name, const char* flags, const char* summary, const char* complexity,
                           std::span<const KeySpec> keys, std::span<const CommandArgument> arguments) {
@@ -52,8 +50,7 @@ constexpr Command command(const char* name, const char* flags, const char* summa
                    .arguments = arguments.data()}};
 }
 
-/// Registers the commands, in an ACL category where the engine has these. Returns kOk, or kError after it has been
-/// logged why.
+/// Returns kOk, or kError after logging the reason. Engines without ACL categories ignore the category.
 [[nodiscard]] int register_commands(Context* context, const char* category, std::span<const Command> commands) noexcept;
 
 }  // namespace mankai::redis

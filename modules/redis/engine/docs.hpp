@@ -1,7 +1,6 @@
 #pragma once
 
-/// The pieces that a family describes its commands with, for COMMAND DOCS, COMMAND GETKEYS and cluster routing. All of
-/// it is constant: the engine copies what it needs.
+/// Parts of command descriptions for COMMAND DOCS, COMMAND GETKEYS and cluster routing. The engine copies them.
 
 #include <array>
 #include <cstdint>
@@ -14,10 +13,9 @@ inline constexpr CommandInfoVersion kInfoVersion = {.version = 1,
                                                     .history_bytes = sizeof(CommandHistory),
                                                     .key_spec_bytes = sizeof(KeySpec),
                                                     .argument_bytes = sizeof(CommandArgument)};
-/// Of this module.
 inline constexpr const char* kSince = "0.1.0";
 
-/// The keys from one argument to another, counted from the first; -1: to the end.
+/// The keys from argument `first` to `last`, which is relative to `first`; -1: to the end.
 constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
   return {.notes = nullptr,
           .flags = flags,
@@ -27,13 +25,13 @@ constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
           .find = {.range = {.last_key = last, .key_step = 1, .limit = 0}}};
 }
 
-// What a command does with its key; a list of specs ends with an empty one.
+// How a command uses its key. An empty spec ends each list.
 inline constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), KeySpec{}};
 inline constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};
 inline constexpr std::array kUpdates = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate), KeySpec{}};
 inline constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), KeySpec{}};
-/// Of commands that reply with a filter's bytes, in which its secret seed is: they change nothing, but who may only
-/// read a key must not run them. Their category is `dangerous` instead of `read`.
+/// For commands that reply with a filter's bytes, which contain its secret seed: clients with read access only must not
+/// run them. Their category is `dangerous` instead of `read`.
 inline constexpr auto kReadsSeed = kUpdates;
 inline constexpr std::array kDeletes = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
 
@@ -43,16 +41,15 @@ constexpr CommandArgument argument(const char* name, ArgumentKind kind, int flag
 constexpr CommandArgument key_argument(const char* name, int spec = 0, int flags = 0) {
   return {.name = name, .kind = ArgumentKind::key, .key_spec_index = spec, .flags = flags};
 }
-/// A word that may be given, and no more.
+/// An optional keyword without a value.
 constexpr CommandArgument option(const char* name, const char* token) {
   return argument(name, ArgumentKind::pure_token, kArgumentOptional, token);
 }
 
 inline constexpr CommandArgument kKeyArgument = key_argument("key");
-/// Ends a list of arguments.
 inline constexpr CommandArgument kEnd = {};
 
-/// Arguments that belong together, or of which one is given.
+/// Arguments that belong together, or alternatives.
 constexpr CommandArgument group(const char* name, ArgumentKind kind, int flags, const CommandArgument* parts) {
   return {.name = name, .kind = kind, .key_spec_index = -1, .flags = flags, .parts = parts};
 }
@@ -60,12 +57,11 @@ constexpr CommandArgument group(const char* name, ArgumentKind kind, int flags, 
 inline constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
 inline constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
-// Of the commands that move a filter in pieces.
+// Of SCANDUMP and LOADCHUNK (image/move.hpp).
 inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
                                               argument("data", ArgumentKind::string), kEnd};
 
-// Of RESERVE (reserve.hpp).
 inline constexpr CommandArgument kErrorRate = argument("error_rate", ArgumentKind::real);
 inline constexpr CommandArgument kCapacity = argument("capacity", ArgumentKind::integer);
 inline constexpr CommandArgument kExpansion =

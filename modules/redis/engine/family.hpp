@@ -1,7 +1,7 @@
 #pragma once
 
-/// A family of commands: a folder whose files give one value of `Family`, and one line in families.cpp. Everything that
-/// goes over the families (loading, types, commands, ACL categories, settings, INFO) reads that list.
+/// A family of commands: a folder that defines one `Family`, and one line in families.cpp. Loading, types, commands,
+/// ACL categories, settings and INFO all iterate over that list.
 ///
 ///     constexpr std::array kCommands = {command<-3, fade_put>("fade.put", "write fast", "Adds items", …), …};
 ///     MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = kTypeOf<FadeKey>, .commands =
@@ -15,7 +15,6 @@
 
 namespace mankai::redis {
 
-/// What a family's type does for the module.
 struct FamilyType {
   int (*register_type)(Context*) noexcept;
   std::uint64_t (*alive)() noexcept;
@@ -28,19 +27,18 @@ struct Family {
   const char* category;  ///< of ACLs
   FamilyType type;
   std::span<const Command> commands;
-  const char* keys_name = "filters";  ///< in INFO: how many keys there are
-  /// Registers settings. Returns kOk or kError.
+  const char* keys_name = "filters";  ///< in INFO: what the number of keys is called
   int (*register_settings)(Context*) noexcept = nullptr;
-  /// Reads the arguments with which the module was loaded. Returns kOk, or kError after it has been logged why.
+  /// Reads the arguments given when the module was loaded. Returns kOk, or kError after logging the reason.
   int (*read_arguments)(const Call&) noexcept = nullptr;
 };
 
-/// All of them, in the order of INFO.
+/// In the order of INFO.
 [[nodiscard]] std::span<const Family* const> families() noexcept;
 
 }  // namespace mankai::redis
 
-/// Begins the definition of a family's value, in the namespace and by the name that families.cpp looks for.
+/// Begins the definition of a family, with the name that families.cpp declares.
 #define MANKAI_DEFINE_FAMILY(name)   \
   extern const Family name##_family; \
   constinit const Family name##_family

@@ -7,8 +7,8 @@
 
 namespace mankai::redis {
 
-/// Runs what the engine called and lets no exception out of the module; `on_failure` gives the result instead. Nothing
-/// but std::bad_alloc is ever thrown, and the rest would be a bug that must not end the server.
+/// Runs a callback of the engine and lets no exception escape; `on_failure` returns the result instead. Only
+/// std::bad_alloc is expected. Any other exception would be a bug, but must not terminate the server.
 template <class Work, class OnFailure>
 auto guarded(Work&& work, OnFailure&& on_failure) noexcept -> decltype(std::forward<Work>(work)()) {
   try {

@@ -8,11 +8,10 @@
 
 namespace mankai::redis {
 
-/// A command's key that should hold a value of a type; open during the life of this object.
+/// A command's key that should hold a value of one type. The key is open during the lifetime of this object.
 template <class KeyValue>
 class Lookup {
  public:
-  /// Opens the key that is an argument of the call.
   Lookup(const Call& call, int mode, std::size_t argument = 1) noexcept
       : key_(engine.open_key(call.context(), call.arguments()[argument], mode)), found_(find()) {}
   Lookup(const Lookup&) = delete;
@@ -26,28 +25,27 @@ class Lookup {
   [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
   /// Null if the key is absent or of another type.
   [[nodiscard]] KeyValue* found() const noexcept { return found_; }
-  /// Null also if it is not complete.
+  /// Null also while the value is incomplete.
   [[nodiscard]] auto* value() const noexcept { return found_ != nullptr ? found_->value() : nullptr; }
 
-  /// Errors: to be replied, unless there is a value that is complete.
+  /// Errors: an error reply, unless there is a complete value.
   [[nodiscard]] Result<void> must_be_whole() const {
     return value() != nullptr ? Result<void>() : is_absent() ? refuse(kNotFound) : other();
   }
-  /// Errors: as must_be_whole's, but for a key that is absent.
+  /// As must_be_whole, but an absent key is no error.
   [[nodiscard]] Result<void> may_be_absent() const {
     return value() != nullptr || is_absent() ? Result<void>() : other();
   }
-  /// Errors: to be replied, if there is a value.
+  /// Errors: an error reply if the key exists.
   [[nodiscard]] Result<void> must_be_absent() const {
     return is_absent() ? Result<void>() : refuse(found_ != nullptr ? kItemExists : kWrongType);
   }
 
-  /// Counts later allocations for this key's filter, existing or new.
+  /// Charges later allocations to this key's filter, existing or new.
   void limit(MemoryLimit& limit) const noexcept {
     limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(KeyValue));
   }
 
-  /// Makes the key hold this.
   void set(std::unique_ptr<KeyValue> made) noexcept {
     found_ = made.get();
     engine.module_type_set_value(key_, NativeType<KeyValue>::type(), made.release());

@@ -15,11 +15,11 @@
 namespace mankai::redis {
 namespace {
 
-// Behind the bytes stands how far they are from the start of the engine's block. jemalloc, the usual allocator, aligns
-// blocks of a multiple of 64 bytes by itself, so most often that is 0 and nothing but these 8 bytes is lost.
+// Stored after the bytes: their distance from the start of the engine's block. jemalloc, the usual allocator, aligns
+// blocks of a multiple of 64 bytes by itself, so usually the shift is 0 and only these 8 bytes are lost.
 using Shift = std::uint64_t;
 
-// Above this, zeros come from the system, page by page as they are touched.
+// Blocks from this size on get their zeros from the system, page by page as they are touched.
 constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
 constexpr std::uintptr_t kPageBytes = 4096;
 
@@ -28,10 +28,10 @@ std::atomic<std::uint64_t> blocks_moved = 0;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-/// What the command that is running may take. The engine's flags are asked for when a block needs them: most commands
-/// allocate nothing, and the engine adds up its memory to answer.
+/// What the running command may allocate. The engine's flags are requested only when a block needs them: most commands
+/// allocate nothing, and the engine computes its memory use to answer.
 struct Allowance {
-  Context* context = nullptr;  ///< of the command, while there is a limit
+  Context* context = nullptr;  ///< of the command, during the lifetime of a MemoryLimit
   std::uint64_t filter_bytes = kNoLimit;
   bool is_filter_too_large = false;
 };
@@ -42,7 +42,6 @@ unsigned context_flags() noexcept { return static_cast<unsigned>(engine.get_cont
 
 bool is_exempt(unsigned flags) noexcept { return (flags & (kContextReplicated | kContextLoading)) != 0; }
 
-/// Takes from what the filter may have.
 bool take_allowance(std::size_t bytes) noexcept {
   if (bytes > allowance.filter_bytes && !is_exempt(context_flags())) {
     allowance.is_filter_too_large = true;
@@ -53,7 +52,7 @@ bool take_allowance(std::size_t bytes) noexcept {
   return true;
 }
 
-/// Gets a block and looks at what the engine says about its memory with it.
+/// Allocates a block, then asks the engine how much memory is used with it.
 void* allocate_in_limit(std::size_t bytes) noexcept {
   if (allowance.context == nullptr) {
     return engine.try_alloc(bytes);
@@ -70,7 +69,7 @@ void* allocate_in_limit(std::size_t bytes) noexcept {
   if (block == nullptr) {
     return nullptr;
   }
-  // Others' keys may make room, unless the block is larger than all that there may be.
+  // The engine can evict other keys to make room, unless the block alone is larger than maxmemory.
   const float after = engine.get_used_memory_ratio();
   const bool is_evictable = (flags & kContextEvict) != 0;
   if ((is_evictable ? after - before : after) > 1) {
@@ -82,7 +81,7 @@ void* allocate_in_limit(std::size_t bytes) noexcept {
 
 bool is_aligned(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0; }
 
-// A private mapping reads as zeros again once its pages were given back.
+// Pages of a private mapping read as zeros again after MADV_DONTNEED.
 void zero(std::byte* data, std::size_t bytes) noexcept {
   if (bytes >= kLargeBytes) {
     const auto start = reinterpret_cast<std::uintptr_t>(data);
@@ -126,7 +125,7 @@ Shift shift_of(std::span<const std::byte> bytes) noexcept {
   return shift;
 }
 
-// The engine copies a block as it is; in the new one another place may be the aligned one.
+// The engine copies the block unchanged, but the aligned position in the new block may differ.
 std::byte* move(void* context, std::span<std::byte> bytes) noexcept {
   const Shift before = shift_of(bytes);
   void* block = engine.defrag_alloc(static_cast<DefragState*>(context), bytes.data() - before);
@@ -138,7 +137,8 @@ std::byte* move(void* context, std::span<std::byte> bytes) noexcept {
   const Shift shift = align_up<std::uintptr_t>(start, kCacheLineBytes) - start;
   std::byte* data = static_cast<std::byte*>(block) + shift;
   if (shift != before) {
-    // Engines defragment with jemalloc only: a block that was aligned by nature has no room, and is again.
+    // Engines defragment with jemalloc only. There a block with shift 0 has no spare room, but its copy is aligned,
+    // too.
     MANKAI_ASSERT(before != 0);
     std::memmove(data, static_cast<std::byte*>(block) + before, bytes.size());
     std::memcpy(data + bytes.size(), &shift, sizeof(shift));
@@ -176,7 +176,7 @@ bool MemoryLimit::has_room(std::uint64_t used_bytes) noexcept {
   return false;
 }
 
-// The engine does not say how much memory it has left, so the block is asked for. It is never touched.
+// The engine does not report its free memory, so the block is allocated and freed untouched.
 bool MemoryLimit::would_grant(std::uint64_t bytes) noexcept {
   if (is_exempt(context_flags())) {
     return true;
@@ -203,8 +203,8 @@ std::uint64_t engine_bytes_in_use() noexcept { return bytes_in_use.load(std::mem
 
 }  // namespace mankai::redis
 
-// The module's own operator new; the linker's version script keeps it in the module. Before the engine is bound there
-// is no memory: nothing that runs when the module is mapped allocates.
+// The module's own operator new; the linker's version script makes it local to the module. It throws until the engine
+// is bound, so nothing may allocate while the module is mapped.
 void* operator new(std::size_t bytes) {
   void* data = mankai::redis::engine.try_alloc != nullptr ? mankai::redis::engine.try_alloc(bytes) : nullptr;
   if (data == nullptr) {

@@ -1,21 +1,21 @@
 #pragma once
 
-/// What we use of the engine's module interface, declared by us: no package of Debian has the engine's own header.
+/// The part of the engine's module interface that we use, declared here because no Debian package has its header.
 ///
-/// The engine calls `RedisModule_OnLoad(context, arguments, count)`. The first pointer of the context is a function
-/// that gives the address of any other by name ("RedisModule_" and the name below in capitals), so nothing is linked.
-/// The structures here are part of the engine's binary interface: their layout must never change, only grow at the end
-/// where a version or a size tells the engine how far we know it.
+/// The engine calls `RedisModule_OnLoad(context, arguments, count)`. The first pointer in the context is a function
+/// that returns the address of any other by name ("RedisModule_" and the name below in CamelCase), so nothing is
+/// linked. The structures here are part of the engine's binary interface. Their layout must never change. They may only
+/// grow at the end, where a version or a size tells the engine how much to read.
 ///
-/// Redis 7.0 is the oldest engine; Valkey answers to the same names. What is newer is marked and null where the engine
-/// lacks it.
+/// Redis 7.0 is the oldest supported engine; Valkey uses the same names. Newer functions are marked, and are null in an
+/// engine without them.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace mankai::redis {
 
-// Opaque: only the engine knows what is in them.
+// Opaque types of the engine.
 struct Context;
 struct String;
 struct Key;
@@ -30,14 +30,13 @@ inline constexpr int kOk = 0;
 inline constexpr int kError = 1;
 inline constexpr int kApiVersion = 1;
 
-// OpenKey's modes and KeyType's answers.
 inline constexpr int kRead = 1;
 inline constexpr int kWrite = 2;
 inline constexpr int kKeyTypeEmpty = 0;
 inline constexpr int kKeyTypeModule = 6;
 
-// SetModuleOptions: we check for errors of input and output ourselves; a key is touched only when we say so; the type
-// loads beside the live data of a replica.
+// Options of SetModuleOptions: the module checks for I/O errors itself; it signals modified keys itself; its type can
+// be loaded while a replica still serves the old data.
 inline constexpr int kHandleIoErrors = 1 << 0;
 inline constexpr int kNoImplicitSignalModified = 1 << 1;
 inline constexpr int kHandleReplAsyncLoad = 1 << 2;
@@ -45,8 +44,8 @@ inline constexpr int kHandleReplAsyncLoad = 1 << 2;
 /// The class of keyspace events that belong to modules ("d" in notify-keyspace-events).
 inline constexpr int kNotifyModule = 1 << 13;
 
-// Flags of GetContextFlags: the server is a replica; maxmemory is set; keys are evicted for it; the command comes from
-// the primary or an AOF; a file is being loaded; the client speaks RESP3.
+// Flags of GetContextFlags: the server is a replica; maxmemory is set; an eviction policy is set; the command comes
+// from the primary or an AOF; a file is being loaded; the client uses RESP3.
 inline constexpr unsigned kContextReplica = 1U << 3U;
 inline constexpr unsigned kContextMaxmemory = 1U << 8U;
 inline constexpr unsigned kContextEvict = 1U << 9U;
@@ -54,15 +53,15 @@ inline constexpr unsigned kContextReplicated = 1U << 12U;
 inline constexpr unsigned kContextLoading = 1U << 13U;
 inline constexpr unsigned kContextResp3 = 1U << 22U;
 
-/// Flags of configs: a number of bytes, which may be given as 100mb; one that goes without the module's name in front
-/// (Redis 8 and later, not Valkey).
+/// Flags of configs: default; a number of bytes, such as 100mb; a name without the module's prefix (Redis 8 and later,
+/// not Valkey).
 inline constexpr unsigned kConfigDefault = 0;
 inline constexpr unsigned kConfigMemory = 1U << 7U;
 inline constexpr unsigned kConfigUnprefixed = 1U << 9U;
 
 using CommandFunction = int (*)(Context*, String**, int);
 
-/// The callbacks of a type. The engine reads as far as `version` promises: 4 is up to copy2, of Redis 7.0.
+/// The callbacks of a type. The engine reads as far as `version` says: 4 is up to copy2, of Redis 7.0.
 struct TypeMethods {
   std::uint64_t version;
   void* (*rdb_load)(Io*, int encoding_version);
@@ -78,7 +77,7 @@ struct TypeMethods {
   void (*unlink)(String* key, const void* value);
   void* (*copy)(String* from, String* to, const void* value);
   int (*defrag)(DefragState*, String* key, void** value);
-  // The same four with an object that also knows the database; unused.
+  // Variants of four callbacks that also get the database; unused.
   void* mem_usage2;
   void* free_effort2;
   void* unlink2;
@@ -86,7 +85,7 @@ struct TypeMethods {
 };
 inline constexpr std::uint64_t kTypeMethodsVersion = 4;
 
-/// Where a command's keys are among its arguments, and what it does with them.
+/// Position and use of a command's keys among its arguments.
 struct KeySpec {
   const char* notes;
   std::uint64_t flags;
@@ -128,7 +127,7 @@ enum class ArgumentKind : int { string, integer, real, key, pattern, unix_time, 
 inline constexpr int kArgumentOptional = 1 << 0;
 inline constexpr int kArgumentMultiple = 1 << 1;
 
-/// One argument of COMMAND DOCS; one without a name ends a list.
+/// One argument in COMMAND DOCS. An argument without a name ends a list.
 struct CommandArgument {
   const char* name = nullptr;
   ArgumentKind kind{};
@@ -147,7 +146,6 @@ struct CommandHistory {
   const char* changes;
 };
 
-/// Tells the engine how large our structures are.
 struct CommandInfoVersion {
   int version;
   std::size_t history_bytes;
@@ -169,7 +167,7 @@ struct CommandInfo {
 
 /// The engine's functions, bound by name when the module is loaded.
 struct Engine {
-  // Memory. These count towards used_memory; all others of the process do not.
+  // Memory. Only this counts towards used_memory.
   void* (*try_alloc)(std::size_t bytes);
   void (*free)(void* data);
   float (*get_used_memory_ratio)();  ///< above 1: more than maxmemory; 0: no limit
@@ -233,10 +231,10 @@ struct Engine {
   void (*digest_add_string_buffer)(DigestState*, const char*, std::size_t);
   void (*digest_add_long_long)(DigestState*, long long);
   void (*digest_end_sequence)(DigestState*);
-  void* (*defrag_alloc)(DefragState*, void* data);  ///< null: it stays
+  void* (*defrag_alloc)(DefragState*, void* data);  ///< null: the block stays in place
   int (*defrag_should_stop)(DefragState*);
   int (*defrag_cursor_set)(DefragState*, unsigned long cursor);
-  int (*defrag_cursor_get)(DefragState*, unsigned long* cursor);  ///< an error where there is none
+  int (*defrag_cursor_get)(DefragState*, unsigned long* cursor);  ///< an error if there is none
 
   // INFO and CONFIG.
   int (*register_info_func)(Context*, void (*)(InfoState*, int for_crash_report));
@@ -255,14 +253,14 @@ struct Engine {
   bool is_valkey;
 };
 
-/// Null until `bind_engine`; never changed after it. Threads: read by any.
+/// Null until `bind_engine`, then constant. Threads: any may read it.
 extern Engine engine;
 
-/// Binds the functions. Returns the name of one that the engine lacks and we need, or null.
+/// Binds the functions. Returns the name of a required one that the engine lacks, or null.
 [[nodiscard]] const char* bind_engine(Context* context) noexcept;
 
-/// Registers a config that is a whole number; the engine reads and sets `value`, which lives as long as the module and
-/// is the default. Returns kOk or kError.
+/// Registers an integer config. `value` is its default; the engine reads and sets it as long as the module is loaded.
+/// Returns kOk or kError.
 [[nodiscard]] int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
                                   long long most) noexcept;
 

@@ -46,7 +46,6 @@ Result<double> read_fpr(const Call& call, std::size_t index) {
   return *value;
 }
 
-// Errors: to be replied, unless it is a number from 1 to `most`.
 template <class Number>
 Result<Number> read_number(const Call& call, std::size_t index, const std::string& name, Number most) {
   const auto value = call.integer(index);
@@ -64,12 +63,10 @@ Result<unsigned> read_url_rules(const Call& call, std::size_t index) {
                   : refuse("ERR bad rules: give 1 or 2, the version of the rules by which URLs are made canonical");
 }
 
-/// Reads the options of RESERVE after its capacity.
 class GrowingOptions {
  public:
   explicit GrowingOptions(unsigned url_rules) noexcept : default_rules_(url_rules) {}
 
-  /// Errors: to be replied.
   Result<void> read(const Call& call, std::size_t index, GrowingSettings& settings) {
     if (HashRequest::is_option(call, index)) {
       return hash_.read(call, index);
@@ -84,11 +81,10 @@ class GrowingOptions {
     }
     return {};
   }
-  /// Sets what belongs together, when all options are read.
   void finish(GrowingSettings& settings) const {
     settings.hash = hash_.hash();
     if (default_rules_ != 0) {
-      // Versions that sent replicas no hash sent no rules either, and had one version of them.
+      // Versions that sent replicas no hash sent no rules either; they had one version of the rules.
       settings.url_rules = rules_.value_or(hash_.is_of_old_form() ? url::kSafeBrowsingVersion : default_rules_);
     }
   }
@@ -100,7 +96,7 @@ class GrowingOptions {
 };
 
 std::optional<HashKind> read_hash_kind(const Call& call, std::size_t index) noexcept {
-  // Items are untrusted, so the others will not do.
+  // Items are untrusted, so only keyed hashes are accepted.
   const auto* const found = std::ranges::find_if(
       kHashKinds, [&](HashKind kind) { return is_keyed(kind) && equal_words(call.text(index), name(kind)); });
   return found != kHashKinds.end() ? std::optional(*found) : std::nullopt;

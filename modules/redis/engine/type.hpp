@@ -1,6 +1,6 @@
 #pragma once
 
-/// The native type of a family's keys: all that the engine asks of it, made of what the family's own class can do.
+/// The native type of a family's keys: maps the engine's callbacks to the family's own class.
 
 #include <atomic>
 #include <concepts>
@@ -16,32 +16,32 @@
 
 namespace mankai::redis {
 
-/// The version that RDB files name, of all types; a newer one is refused.
+/// Of all types, in RDB files; a newer version is refused.
 inline constexpr int kEncodingVersion = 1;
 
-/// What a key holds: a value, or parts of one that have not all arrived. All but the last two may throw std::bad_alloc.
+/// What a key holds: a value, or an incomplete one. All members but the last two may throw std::bad_alloc.
 template <class T>
 concept KeyContent = requires(T& content, const T& constant, Io* io, String* name, DigestState* digest) {
-  /// Of the type, 9 characters; in RDB files.
+  /// Name of the type, 9 characters; in RDB files.
   { T::kTypeName } -> std::convertible_to<const char*>;
   /// Reads what `save` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
   { T::load(io) } -> std::same_as<Result<std::unique_ptr<T>>>;
   constant.save(io);
-  /// Writes the commands that make it, for an AOF file.
+  /// Writes the commands that create the value, for an AOF file.
   constant.rewrite(io, name);
-  /// Everything that replicas must agree about.
+  /// Adds everything in which primary and replicas must agree.
   constant.add_to(digest);
   { constant.copy() } -> std::same_as<Result<std::unique_ptr<T>>>;
   { T::alive() } noexcept -> std::same_as<std::uint64_t>;
-  /// What it takes from the engine, the object included.
+  /// Bytes allocated from the engine, including the object.
   { constant.memory_bytes() } noexcept -> std::same_as<std::size_t>;
-  /// Null while parts are missing. Where it has `relocate(mover)`, or `memory_pieces()` and `relocate(piece, mover)`,
-  /// the engine may move its memory.
+  /// Null while it is incomplete. If the value has `relocate(mover)`, or `memory_pieces()` and `relocate(piece,
+  /// mover)`, the engine may move its memory.
   content.value();
 };
 
-/// The last member of every class of contents: how many objects of the class there are. The last one, so that who sees
-/// the memory of an object freed no longer finds it counted. Threads: safe.
+/// Counts the objects of a class of contents. Must be its last member, so that it is decremented before the object's
+/// memory is freed. Threads: safe.
 template <class Owner>
 class Counted {
  public:
@@ -55,7 +55,6 @@ class Counted {
   inline static std::atomic<std::uint64_t> objects = 0;
 };
 
-/// A string of an RDB file, which the engine allocated.
 class LoadedString {
  public:
   explicit LoadedString(Io* io) noexcept : data_(engine.load_string_buffer(io, &bytes_)) {}
@@ -79,11 +78,10 @@ class LoadedString {
   return reinterpret_cast<const char*>(bytes.data());
 }
 
-/// The type: registered once, and its callbacks.
+/// Registers the type and implements its callbacks.
 template <KeyContent T>
 class NativeType {
  public:
-  /// Returns kOk or kError.
   [[nodiscard]] static int register_type(Context* context) noexcept {
     TypeMethods methods{};
     methods.version = kTypeMethodsVersion;
@@ -109,12 +107,12 @@ class NativeType {
     registered = engine.create_data_type(context, T::kTypeName, kEncodingVersion, &methods);
     return registered != nullptr ? kOk : kError;
   }
-  /// Threads: none before the registration.
+  /// Null before the registration.
   [[nodiscard]] static Type* type() noexcept { return registered; }
 
  private:
-  /// What the allocator gives back in about the time that another allocation takes: freeing is counted in allocations,
-  /// so UNLINK leaves a filter of some megabytes to another thread.
+  /// Bytes that are freed in about the time of one small allocation. The engine measures the effort of freeing in
+  /// allocations, so UNLINK leaves a filter of some megabytes to another thread.
   static constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
 
   static const T& at(const void* value) noexcept { return *static_cast<const T*>(value); }
@@ -140,11 +138,10 @@ class NativeType {
     });
   }
 
-  /// First the object, whose pointers do not point into it, so that its bytes may be moved; then the memory of its
-  /// value, piece by piece as far as there is time. What is not complete waits for its pieces where it is. Returns 1
-  /// to be called again.
+  /// Moves first the object, which has no pointers into itself, then its value's memory piece by piece while there is
+  /// time. An incomplete value is not moved. Returns 1 to be called again.
   static int defragment(DefragState* state, String* /*key*/, void** value) noexcept {
-    // A cursor of 0 means to the engine that nothing is left: it is the piece to continue with, plus one.
+    // The cursor is the next piece plus one: the engine takes a cursor of 0 to mean that nothing is left.
     unsigned long cursor = 0;
     if (engine.defrag_cursor_get(state, &cursor) != kOk || cursor == 0) {
       cursor = 1;

@@ -29,10 +29,9 @@ Result<void> read_option(const Call& call, std::size_t index, FadeSettings& sett
                                                       : refuse("ERR slots must be an integer in the range [1, 32]");
 }
 
-// Reads RESERVE's arguments after the key; draws a seed when there is none. Errors: to be replied.
 Result<FadeSettings> read_settings(const Call& call) {
   const auto fpr = call.real(2);
-  // Of old items no more than half are known, so a higher rate would make absent items better known than them.
+  // After `capacity` later items half of the items are still found; at a higher rate more absent items would be.
   constexpr double kMostFpr = 0.5;
   if (!fpr || !(*fpr > 0 && *fpr < kMostFpr)) {
     return refuse("ERR the error rate must be a number between 0 and 0.5, both excluded");
@@ -108,7 +107,7 @@ constexpr std::array kCommands = {
     command<-4, fade_reserve>("fade.reserve", "write deny-oom",
                               "Creates an empty filter that forgets half of its items after as many new ones", "O(1)",
                               kCreates, kReserveArguments),
-    // It takes no memory: the filter has all that it will ever have.
+    // Not deny-oom: FADE.PUT allocates nothing.
     command<-3, fade_put>("fade.put", "write fast", "Adds items and returns which of them were not known", kBatch,
                           kUpdates, kKeyItems),
     command<-3, fade_seen>("fade.seen", "readonly fast", "Returns which items were added recently", kBatch, kReads,

@@ -1,4 +1,4 @@
-/// The GATE.* commands: a gate that `mankai gate sync --mirror` keeps in step, for many servers to ask.
+/// The GATE.* commands: a gate that `mankai gate sync --mirror` keeps in step with a table, queried by many servers.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t m
   return is_one ? std::optional(value) : std::nullopt;
 }
 
-// A number, or two hexadecimal halves with a slash between, as PostgreSQL writes its own.
+// A number, or two hexadecimal halves separated by a slash, as PostgreSQL writes log positions.
 std::optional<std::uint64_t> read_position(std::string_view text) noexcept {
   constexpr int kDecimal = 10;
   constexpr int kHexadecimal = 16;
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> read_position(std::string_view text) noexcept {
   return upper && lower ? std::optional((*upper << kHalfBits) | *lower) : std::nullopt;
 }
 
-/// GATE.APPLY key source from from-mark to to-mark count item … item …: the first `count` items came, the others went.
+/// GATE.APPLY key source from from-mark to to-mark count item … item …: adds the first `count` items, removes the rest.
 struct Changes {
   std::string_view source_id;
   GateValue::Position from;
@@ -58,7 +58,6 @@ std::optional<GateValue::Position> read_marked_position(const Call& call, std::s
   return number && GateValue::is_mark(mark) ? std::optional(GateValue::Position{*number, mark}) : std::nullopt;
 }
 
-// Errors: to be replied.
 Result<Changes> read_changes(const Call& call) {
   constexpr std::size_t kSource = 2;
   constexpr std::size_t kFrom = 3;
@@ -84,7 +83,7 @@ Result<Changes> read_changes(const Call& call) {
       .source_id = call.text(kSource), .from = *from, .to = *to, .inserted = static_cast<std::size_t>(*count)};
 }
 
-// Where nothing is known, everything is maybe: a key that is gone must never say "empty".
+// Without a gate every item may exist: an absent key must never answer "empty".
 Answer gate_maybe(Call& call) {
   constexpr std::size_t kFirstItem = 3;
   const auto after = read_position(call.text(2));
@@ -150,7 +149,7 @@ constexpr std::array kCommands = {
     command<-4, gate_maybe>("gate.maybe", "readonly fast",
                             "Returns for which items the database may have a row; 1 for all before a position",
                             "O(N), N items", kReads, kAsked),
-    // It takes no memory: the filter has all that it will ever have.
+    // Not deny-oom: GATE.APPLY allocates nothing.
     command<-8, gate_apply>("gate.apply", "write fast",
                             "Adds items to a gate and removes others, if it is at a position", "O(N), N items",
                             kUpdates, kChanges),

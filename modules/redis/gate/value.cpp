@@ -12,7 +12,6 @@ namespace {
 
 bool is_printable(char letter) noexcept { return letter > ' ' && letter <= '~'; }
 
-// The word, followed by zeros only.
 std::string_view word_in(std::span<const char> bytes) noexcept {
   return {bytes.begin(), std::ranges::find(bytes, '\0')};
 }

@@ -1,4 +1,4 @@
-/// The GUARD.* commands: rules of block lists and exceptions in a key, and the URLs that they cover.
+/// The GUARD.* commands: block lists and exceptions under a key, and lookups of URLs.
 
 #include <algorithm>
 #include <array>
@@ -23,17 +23,16 @@ constexpr const char* kNoRule =
     "ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network";
 constexpr const char* kNoUrl = "ERR not a URL: it has no host";
 
-/// The most bytes of URLs in one command that may have a host beyond ASCII, which takes up to 3 µs per byte; others
-/// take a hundredth of that.
+/// Maximal bytes per command of URLs that may have a host beyond ASCII. These take up to 3 µs per byte, others a
+/// hundredth of that.
 constexpr std::size_t kMostCostlyBytes = std::size_t{256} << 10;
 constexpr const char* kUrlsTooLong =
     "ERR the URLs with escapes or bytes beyond ASCII are too long: at most 262144 bytes in one command; send fewer";
 
-/// What became of a rule.
 enum class Outcome : std::uint8_t {
   unchanged,
   changed,
-  still_held,  ///< taken from one id, and others hold it
+  still_held,  ///< removed from one id, but other ids hold it
   no_rule,
   out_of_memory,
 };
@@ -44,8 +43,7 @@ struct RuleArguments {
   std::optional<std::uint64_t> id;
 };
 
-// A host may be called id, so only the last two arguments are looked at, and only where rules are left in front of
-// them. Errors: to be replied.
+// A host may be called "id". So only the last two arguments can be the option, and only if a rule precedes them.
 Result<RuleArguments> rule_arguments(const Call& call, bool takes_id) {
   if (!takes_id || call.size() < kFirstRule + 3 || !call.is(call.size() - 2, "ID")) {
     return RuleArguments{.end = call.size(), .id = {}};
@@ -57,12 +55,11 @@ Result<RuleArguments> rule_arguments(const Call& call, bool takes_id) {
   return RuleArguments{.end = call.size() - 2, .id = static_cast<std::uint64_t>(*id)};
 }
 
-/// A command that changes rules.
 struct RuleCommand {
-  const char* name;  ///< and the event that it is
+  const char* name;  ///< and its event
   bool takes_id;
   bool creates;
-  /// Whether there is memory for what it may take; null where it only gives back.
+  /// Whether there is memory for the change; null if it only frees memory.
   bool (*has_room)(const GuardKey& key, std::string_view rule, MemoryLimit& limit);
   Outcome (*change)(Guard& guard, std::string_view rule, std::optional<std::uint64_t> id);
 };
@@ -89,7 +86,7 @@ bool has_room_for_exception(const GuardKey& key, std::string_view rule, MemoryLi
   return limit.has_room(key.memory_bytes() + key.value()->growth_bytes() + rule.size());
 }
 
-// What is taken from loaded rules must be remembered; to take out what commands gave is never refused.
+// Removing a loaded rule needs a tombstone. Removing a rule that a command added is never refused.
 bool has_room_for_removal(const GuardKey& key, std::string_view rule, MemoryLimit& limit) {
   return limit.has_room(key.memory_bytes()) || !key.value()->is_removal_kept(rule).value_or(false);
 }
@@ -137,8 +134,7 @@ bool has_rule(const Call& call, std::size_t end) {
   return false;
 }
 
-/// Makes an empty guard, where the limit lets it take a rule. `bytes` become what replicas must get, so that they have
-/// the same seed. Errors: to be replied; std::bad_alloc.
+/// Creates an empty guard if a rule fits the limit. `bytes` receives its image: replicas need the same seed.
 Result<void> create(GuardLookup& lookup, MemoryLimit& limit, std::vector<std::byte>& bytes) {
   auto guard = Guard::create();
   if (!guard) {
@@ -153,7 +149,7 @@ Result<void> create(GuardLookup& lookup, MemoryLimit& limit, std::vector<std::by
   return {};
 }
 
-/// Makes the changes in order. Without memory, that rule and all after it get that outcome.
+/// Applies the changes in order. Without memory, that rule and all later ones get that outcome.
 void change_rules(const Call& call, const RuleCommand& command, const RuleArguments& arguments, GuardKey& key,
                   std::span<Outcome> outcomes, MemoryLimit& limit) noexcept {
   try {
@@ -175,7 +171,7 @@ void change_rules(const Call& call, const RuleCommand& command, const RuleArgume
 
 bool is_change(Outcome outcome) noexcept { return outcome == Outcome::changed || outcome == Outcome::still_held; }
 
-/// Deletes a key that was made for rules none of which was added; of other new keys replicas get the seed.
+/// Deletes a new key if none of its rules was added; otherwise sends the empty guard to replicas.
 void keep_if_changed(const Call& call, GuardLookup& lookup, std::span<const Outcome> outcomes,
                      std::span<const std::byte> bytes) noexcept {
   if (std::ranges::none_of(outcomes, is_change)) {
@@ -186,7 +182,7 @@ void keep_if_changed(const Call& call, GuardLookup& lookup, std::span<const Outc
                    bytes.size());
 }
 
-/// Replicas get the rules with which something changed. `changed` has room for all arguments.
+/// Replicates the rules that changed something. `changed` has room for all arguments.
 void replicate_changes(const Call& call, const RuleCommand& command, const RuleArguments& arguments,
                        std::span<const Outcome> outcomes, std::vector<String*>& changed) noexcept {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -218,7 +214,6 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes) noexcept
   return kOk;
 }
 
-/// Without a key there is nothing to take out: rules are unchanged, the others no rules.
 int reply_without_key(const Call& call, std::span<Outcome> outcomes) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     outcomes[i] = is_rule(call, call.text(kFirstRule + i)) ? Outcome::unchanged : Outcome::no_rule;
@@ -263,7 +258,7 @@ bool is_costly(std::string_view url) noexcept {
   return std::ranges::any_of(url, [](char byte) { return byte == '%' || static_cast<unsigned char>(byte) >= 0x80; });
 }
 
-// URLs that are too long by themselves are not looked at, and do not count.
+// URLs that are too long by themselves are refused later and do not count.
 bool are_too_long(const Call& call) {
   std::size_t bytes = 0;
   for (std::size_t i = kFirstRule; i < call.size(); ++i) {
@@ -273,7 +268,6 @@ bool are_too_long(const Call& call) {
   return bytes > kMostCostlyBytes && call.is_from_client();
 }
 
-// Takes bytes of a guard. Errors: to be replied; std::bad_alloc.
 Result<void> take_bytes(GuardLookup& lookup, std::uint64_t offset, std::uint64_t total,
                         std::span<const std::byte> data) {
   if (offset == 0) {
@@ -307,7 +301,7 @@ Answer guard_check(Call& call) {
   if (are_too_long(call)) {
     return refuse(kUrlsTooLong);
   }
-  // Verdicts point into the scratch, so each is replied at once. Where there is no key nothing is blocked.
+  // Verdicts point into the scratch, so each is replied at once. Without a key nothing is blocked.
   GuardScratch scratch;
   const std::optional<Guard> none = lookup.is_absent() ? std::optional(Guard::create().value()) : std::nullopt;
   const Guard& guard = none ? *none : *lookup.value();

@@ -8,10 +8,10 @@
 namespace mankai::redis {
 namespace {
 
-// The most bytes that a command, or a string of a file, carries of a guard.
+// Maximal bytes of a guard per command, or per string in a file.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 
-// Calls use(offset, piece) for each; one that is empty where nothing has arrived.
+// There is one empty piece if there are no bytes.
 template <class Use>
 void for_each_piece(std::span<const std::byte> bytes, const Use& use) {
   std::size_t offset = 0;
@@ -22,7 +22,7 @@ void for_each_piece(std::span<const std::byte> bytes, const Use& use) {
   } while (offset < bytes.size());
 }
 
-// Takes a string of an RDB file. Errors: corrupt; std::bad_alloc.
+// Appends a string of an RDB file. Errors: corrupt; std::bad_alloc.
 Result<void> load_piece(Io* io, LoadingGuard& loading) {
   const LoadedString string(io);
   const auto piece = string.bytes();

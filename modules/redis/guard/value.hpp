@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a key of rules holds: a guard, or the bytes of one that have not all arrived; and its native type.
+/// The content of a GUARD.* key: a guard, or the received bytes of one; and its native type.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,6 @@ namespace mankai::redis {
 
 inline constexpr std::uint64_t kMaxGuardBytes = std::uint64_t{1} << 40;
 
-/// The bytes of a guard as they arrive.
 struct LoadingGuard {
   std::uint64_t total_bytes = 0;
   std::vector<std::byte> bytes;
@@ -34,10 +33,9 @@ class GuardKey {
   /// Null while bytes are missing.
   [[nodiscard]] Guard* value() noexcept { return guard_.get(); }
   [[nodiscard]] const Guard* value() const noexcept { return guard_.get(); }
-  /// Null when it is a guard.
+  /// Null if it is complete.
   [[nodiscard]] LoadingGuard* loading() noexcept { return guard_ ? nullptr : &loading_; }
-  /// Makes the guard when all bytes have arrived. Errors: corrupt, unsupported_version, out_of_space, after which the
-  /// key must go.
+  /// Makes the guard once all bytes are there. Errors: corrupt, unsupported_version, out_of_space; then delete the key.
   [[nodiscard]] Result<void> finish_if_complete();
 
   [[nodiscard]] static Result<std::unique_ptr<GuardKey>> load(Io* io);
@@ -47,17 +45,16 @@ class GuardKey {
   [[nodiscard]] Result<std::unique_ptr<GuardKey>> copy() const { return make(image()); }
 
   [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<GuardKey>::alive(); }
-  /// As far as allocators' sizes can be known. Cost: a few sums.
+  /// An estimate, since allocators' overhead is unknown. Cost: a few sums.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   [[nodiscard]] static Result<std::unique_ptr<GuardKey>> make(LoadingGuard image);
-  /// How many bytes it is made of, and those of them that are here. Cost: a guard is written down.
-  /// Errors: std::bad_alloc.
+  /// The total size and the bytes present. Cost: serializes the guard. Errors: std::bad_alloc.
   [[nodiscard]] LoadingGuard image() const;
 
-  std::unique_ptr<Guard> guard_;  ///< not here: the engine may move these bytes, and some containers point into theirs
-  LoadingGuard loading_;          ///< where there is no guard
+  std::unique_ptr<Guard> guard_;  ///< indirect: the engine may move this object, and some containers cannot move
+  LoadingGuard loading_;          ///< used if there is no guard
   [[no_unique_address]] Counted<GuardKey> counted_;
 };
 

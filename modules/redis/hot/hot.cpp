@@ -21,19 +21,18 @@
 namespace mankai::redis {
 namespace {
 
-// Whether at least one pair of an item and an increment follows from an argument on.
 bool are_pairs(const Call& call, std::size_t first) noexcept {
   return call.size() > first && (call.size() - first) % 2 == 0;
 }
 
-// Returns an increment, or 0 where it is none.
+// Returns 0 for an invalid increment.
 std::uint32_t increment_at(const Call& call, std::size_t index) noexcept {
   const long long value = call.integer(index).value_or(0);
   return value >= 1 && value <= HotValue::kMostIncrement ? static_cast<std::uint32_t>(value) : 0;
 }
 
-// Counts the pairs from an argument on, and replies with the counts after each. Without a time it is
-// now, but never before the newest event: a clock that was set back does not make events late. Replicas get the time.
+// Counts the pairs from argument `first` on, and replies with each item's new count. The default time is now, or the
+// newest event if that is later: a clock that was set back must not make events late. Replicas get the time.
 Answer increase(const Call& call, std::size_t first, std::optional<Moment> at) {
   for (std::size_t i = first; i < call.size(); i += 2) {
     if (increment_at(call, i + 1) == 0) {
@@ -55,7 +54,7 @@ Answer increase(const Call& call, std::size_t first, std::optional<Moment> at) {
   return kOk;
 }
 
-// Errors: invalid_argument with what to reply, without ERR.
+// Errors: invalid_argument with the reply's text without ERR.
 Result<HotSettings> read_settings(const Call& call) {
   HotRequest request;
   MANKAI_TRY(request.read(call, 2));
@@ -63,11 +62,10 @@ Result<HotSettings> read_settings(const Call& call) {
 }
 
 using HotLookup = ImageLookup<HotValue>;
-/// Returns a number about an item as of a time.
 using Tell = double (HotValue::*)(std::string_view key, Time at) const noexcept;
 
 constexpr std::size_t kUsualTop = 10;
-/// Of one command: a few milliseconds, most of them for the reply.
+/// Per command: takes a few milliseconds, mostly for the reply.
 constexpr long long kMostTop = 10'000;
 
 Answer reply_each(const Call& call, std::size_t first, Tell tell, Moment at) {
@@ -87,14 +85,12 @@ Answer tell_at(const Call& call, Tell tell) {
   return at ? reply_each(call, 3, tell, *at) : refuse(kBadTime);
 }
 
-/// What HOT.TOP is asked for.
 struct TopRequest {
   std::size_t most = kUsualTop;
   std::size_t skip = 0;
   bool has_counts = false;
   std::optional<Moment> at;
 
-  /// Reads the arguments after the key. Errors: to be replied.
   Result<void> read(const Call& call) {
     std::size_t i = 2;
     if (i < call.size() && call.integer(i)) {
@@ -126,7 +122,7 @@ struct TopRequest {
   }
 };
 
-// As ZRANGE … WITHSCORES: pairs in RESP3, one after the other in RESP2.
+// As ZRANGE … WITHSCORES: pairs in RESP3, alternating elements in RESP2.
 void reply_with_counts(const Call& call, const std::vector<HotValue::Item>& items) noexcept {
   const bool is_resp3 = call.is_resp3();
   call.array(is_resp3 ? items.size() : 2 * items.size());
@@ -205,7 +201,7 @@ Answer hot_info(Call& call) {
 
 constexpr CommandArgument kTime = argument("unix_time_ms", ArgumentKind::unix_time);
 
-// HALFLIFE with or without EPOCH, or LAMBDA with it.
+// HALFLIFE with optional EPOCH, or LAMBDA with EPOCH.
 constexpr std::array kHalfLife = {argument("half_life", ArgumentKind::string, 0, "HALFLIFE"),
                                   argument("epoch", ArgumentKind::string, kArgumentOptional, "EPOCH"), kEnd};
 constexpr std::array kLambda = {argument("lambda", ArgumentKind::real, 0, "LAMBDA"),
@@ -244,7 +240,7 @@ constexpr const char* kTableCost = "O(P log n), P places and n items asked for";
 constexpr std::array kCommands = {
     command<-2, hot_reserve>("hot.reserve", "write deny-oom", "Creates an empty filter of decayed counts",
                              "O(M), M bytes of filter", kCreates, kReserveArguments),
-    // Neither takes memory: the filter has all that it will ever have.
+    // Not deny-oom: neither allocates.
     command<-4, hot_incrby>("hot.incrby", "write", "Counts items now and returns their decayed counts", kIncreaseCost,
                             kUpdates, kIncrbyArguments),
     command<-5, hot_incrbyat>("hot.incrbyat", "write", "Counts items at a time and returns their decayed counts",

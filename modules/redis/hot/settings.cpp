@@ -11,13 +11,13 @@
 namespace mankai::redis {
 namespace {
 
-// As the command `mankai hot` has them.
+// The defaults of the command `mankai hot`.
 constexpr Duration kUsualHalfLife = std::chrono::hours(1);
 constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 10;
 constexpr std::int64_t kEpochsPerHalfLife = 64;
 constexpr double kUsualFpr = 0.01;
 
-// hot_reserve puts ERR in front.
+// hot_reserve prepends ERR.
 std::unexpected<Error> wrong(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
 Result<void> read_time(const Call& call, std::size_t index, std::optional<Duration>& time) {
@@ -118,7 +118,7 @@ void replicate_creation(const Call& call, const HotSettings& settings) {
   constexpr std::size_t kTextBytes = 32;
   std::array<char, kTextBytes> lambda;
   std::array<char, kTextBytes> fpr;
-  // A multiple of 2^-32 is a double, and 17 digits tell every double from the next.
+  // Exact: a multiple of 2^-32 is a double, and 17 digits distinguish all doubles.
   std::snprintf(lambda.data(), lambda.size(), "%.17g", settings.decay.lambda());
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const std::string epoch = to_text(settings.decay.epoch);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The arguments that filters are made with, and how replicas are told to make the same filter.
+/// Arguments of HOT.RESERVE, and how replicas create the same filter.
 
 #include <optional>
 #include <string>
@@ -11,12 +11,11 @@
 
 namespace mankai::redis {
 
-/// What HOT.RESERVE says about a filter.
 class HotRequest {
  public:
-  /// Reads the options from an argument on. Errors: invalid_argument with what to reply.
+  /// Reads the options from argument `first` on. Errors: invalid_argument with the text of the reply.
   [[nodiscard]] Result<void> read(const Call& call, std::size_t first);
-  /// Draws a seed unless one was given. Errors: invalid_argument with what to reply.
+  /// [default seed: random] Errors: invalid_argument with the text of the reply.
   [[nodiscard]] Result<HotSettings> settings() const;
 
  private:
@@ -32,7 +31,7 @@ class HotRequest {
   HashRequest hash_;
 };
 
-/// Tells replicas and the AOF to make the same filter: λ, hash and seed as they are computed with.
+/// Makes replicas and the AOF create the same filter, with the exact λ, hash and seed.
 void replicate_creation(const Call& call, const HotSettings& settings);
 
 }  // namespace mankai::redis

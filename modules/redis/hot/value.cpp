@@ -8,9 +8,9 @@
 namespace mankai::redis {
 namespace {
 
-/// No more than this stays of a count forever, since fading rounds up (decayed_top.hpp).
+/// A count never decays below this, since fading rounds up (decayed_top.hpp).
 constexpr double kNothing = 1.0 / 64;
-/// Times come in whole milliseconds, so this much of an epoch has passed at the least.
+/// Times are whole milliseconds, so at least this much of an epoch has passed.
 constexpr Duration kLeastElapsed = std::chrono::milliseconds(1);
 
 double seconds_of(Duration duration) noexcept { return std::chrono::duration<double>(duration).count(); }
@@ -31,7 +31,7 @@ Result<void> check_decay(const Decay& decay) {
   if (decay.half_life_seconds() > HotValue::kMostEpochsPerHalfLife * seconds_of(decay.epoch)) {
     return fail(ErrorCode::invalid_argument, "a half-life of more than 1024 epochs: take longer epochs");
   }
-  // Times come in milliseconds, and each epoch is a pass over the filter.
+  // Times are in milliseconds, and each epoch costs a pass over the filter.
   if (decay.epoch < std::chrono::milliseconds(1)) {
     return fail(ErrorCode::invalid_argument, "an epoch of less than a millisecond: take longer ones");
   }
@@ -61,7 +61,7 @@ Result<HotValue> HotValue::create(const HotSettings& settings) {
 
 double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
   const Digest digest = filter().hasher()(key);
-  // After a pause of many epochs a server cannot wait until they have passed one by one.
+  // After a pause, a server cannot wait for a pass per epoch.
   filter().leap(tick_of(at, filter().epoch()));
   filter().insert(digest, key, at, increment);
   return filter().estimate(digest).raw;
@@ -73,7 +73,7 @@ double HotValue::share_left(Time at) const noexcept {
   return then > now ? std::pow(filter().decay().lambda(), static_cast<double>(then.value - now.value)) : 1;
 }
 
-// At the start of an epoch λ + λ² + … epochs' worth of events are left, and then they come whole.
+// At the start of an epoch, (λ + λ² + …) epochs of events remain; later events count in full.
 double HotValue::count_of_steady_stream(Time at) const noexcept {
   const Tick tick = std::max(tick_of(at, filter().epoch()), filter().tick());
   const Duration elapsed = std::max(Duration(at - start_of(tick, filter().epoch())), kLeastElapsed);
@@ -101,7 +101,7 @@ std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Ti
   return items;
 }
 
-// The tick is in the header: cells that have faded since would fade again.
+// The header has the tick: newer cells under an older header would decay twice.
 ImageParts HotValue::parts() const {
   ImageParts parts = parts_of(filter());
   bind_to_moment(parts);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Adding keys in order to a filter that grows, as far as there is room: shared by the families of such filters.
+/// Adds keys in order to a growing filter, as long as there is room. Shared by the families of such filters.
 
 #include <algorithm>
 #include <array>
@@ -14,23 +14,22 @@
 
 namespace mankai::redis {
 
-/// Why a batch of keys ended early. Full is a filter that must not grow, or has as many slices as one can have.
+/// Why a batch ended early. A filter is full if it must not grow or has the maximal number of slices.
 enum class AddStop : std::uint8_t { none, full, out_of_memory };
 
-/// The first `done` keys of a batch were added; `stop` is why the next one was not.
+/// The first `done` keys were added; `stop` is why the next one was not.
 struct AddReport {
   std::size_t done = 0;
   AddStop stop = AddStop::none;
 };
 
-/// Returns how many more new keys fit the newest slice.
 template <class Filter>
 [[nodiscard]] std::uint64_t room_in_newest(const Filter& filter) noexcept {
   const auto& newest = filter.slice(filter.slice_count() - 1);
   return newest.is_full() ? 0 : newest.capacity_keys() - newest.keys_inserted();
 }
 
-/// Returns a lower bound of the new keys that still fit. New slices are no smaller than the newest.
+/// Returns a lower bound of the new keys that fit. New slices are no smaller than the newest.
 template <class Filter>
 [[nodiscard]] std::uint64_t room_in(const Filter& filter, bool may_grow) noexcept {
   constexpr std::uint64_t kPlenty = std::uint64_t{1} << 32;
@@ -41,15 +40,15 @@ template <class Filter>
 
 /// Returns the number of digests before the first one that is absent. Shape: at most kHashWindow.
 template <class Filter>
-[[nodiscard]] std::size_t known_before_stranger(const Filter& filter, std::span<const Digest> digests) noexcept {
+[[nodiscard]] std::size_t known_before_absent(const Filter& filter, std::span<const Digest> digests) noexcept {
   std::array<bool, kHashWindow> known;
   const auto answers = std::span(known).first(digests.size());
   filter.may_contain(digests, answers);
   return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
 }
 
-/// Adds keys by `observe(digests, seen)`; a full filter takes those that it knows, up to the first one that it does
-/// not. Shape: digests[c], seen[c], c at most kHashWindow.
+/// Adds keys by `observe(digests, seen)`. A full filter accepts the keys that it contains, up to the first absent one.
+/// Shape: digests[c], seen[c], c at most kHashWindow.
 template <class Filter, class Observe>
 AddReport add_in_order(const Filter& filter, std::span<const Digest> digests, std::span<bool> seen, bool may_grow,
                        const Observe& observe) {
@@ -59,7 +58,7 @@ AddReport add_in_order(const Filter& filter, std::span<const Digest> digests, st
       const auto rest = digests.subspan(done);
       const std::uint64_t room = room_in(filter, may_grow);
       const std::size_t count = room != 0 ? static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), room))
-                                          : known_before_stranger(filter, rest);
+                                          : known_before_absent(filter, rest);
       if (count == 0) {
         return {.done = done, .stop = AddStop::full};
       }
@@ -67,8 +66,8 @@ AddReport add_in_order(const Filter& filter, std::span<const Digest> digests, st
       done += count;
     }
   } catch (const std::bad_alloc&) {
-    // The keys before the one that found no memory are in, and answered; that one is not.
-    return {.done = done + known_before_stranger(filter, digests.subspan(done)), .stop = AddStop::out_of_memory};
+    // The keys before the one that got no memory were added and answered.
+    return {.done = done + known_before_absent(filter, digests.subspan(done)), .stop = AddStop::out_of_memory};
   }
   return {.done = done};
 }

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kMinPieceCells = 4096;
 
-// Errors: corrupt, io.
 Result<void> load_pieces(Io* io, Assembly& assembly) {
   const std::uint64_t received = engine.load_unsigned(io);
   if (engine.is_io_error(io) != 0 || received > assembly.total_bytes()) {
@@ -26,7 +25,7 @@ Result<void> load_pieces(Io* io, Assembly& assembly) {
   return {};
 }
 
-// What is saved must be whole: where memory is short the pieces are small.
+// A save must be complete, so the pieces become smaller if memory is short.
 std::vector<std::byte> piece_with_little_memory(const ImageParts& parts, std::uint64_t start) {
   for (std::size_t most = kMaxPieceCells; most > kMinPieceCells; most /= 2) {
     try {
@@ -38,7 +37,7 @@ std::vector<std::byte> piece_with_little_memory(const ImageParts& parts, std::ui
   return piece_of(parts, start, kMinPieceCells);
 }
 
-// Calls `use(end, piece)` for each.
+// Calls `use(end, piece)` per piece.
 template <class Use>
 void for_each_piece(const ImageParts& parts, const Use& use) {
   const std::uint64_t bytes = parts.cells_bytes();
@@ -78,7 +77,7 @@ void rewrite_parts(Io* io, String* name, const ImageFamily& family, const ImageP
   });
 }
 
-// Everything that replicas must agree about; the header has all but the cells.
+// The header has everything but the cells.
 void digest_parts(DigestState* state, const ImageFamily& family, const ImageParts& parts) {
   const std::vector<std::byte> header = header_of(family, parts);
   engine.digest_add_string_buffer(state, chars(header), header.size());

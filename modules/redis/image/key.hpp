@@ -1,7 +1,5 @@
 #pragma once
 
-/// What a key of a family holds whose values are images, and its native type.
-
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -13,7 +11,7 @@
 
 namespace mankai::redis {
 
-// What all families do alike with the parts of a value. Each may throw std::bad_alloc.
+// Each may throw std::bad_alloc.
 
 /// Reads what `save_parts` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
 [[nodiscard]] Result<Assembly> load_assembly(Io* io, const ImageFamily& family);
@@ -23,7 +21,7 @@ void digest_parts(DigestState* state, const ImageFamily& family, const ImagePart
 /// Errors: out_of_space.
 [[nodiscard]] Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts);
 
-/// A value, or one whose pieces have not all arrived. See KeyContent.
+/// A value, or an incomplete one. See KeyContent.
 template <ImageValue Value>
 class ImageKey {
  public:
@@ -36,7 +34,7 @@ class ImageKey {
   /// Null while pieces are missing.
   [[nodiscard]] Value* value() noexcept { return std::get_if<Value>(&content_); }
   [[nodiscard]] const Value* value() const noexcept { return std::get_if<Value>(&content_); }
-  /// Null when it is a value.
+  /// Null if it is complete.
   [[nodiscard]] Assembly* assembly() noexcept { return const_cast<Assembly*>(std::as_const(*this).assembly()); }
   [[nodiscard]] const Assembly* assembly() const noexcept {
     const auto* parts = std::get_if<std::unique_ptr<Assembly>>(&content_);
@@ -44,8 +42,8 @@ class ImageKey {
   }
   void set_value(Value value) noexcept { content_ = std::move(value); }
 
-  /// Makes the value when all pieces have arrived. Errors: as Value::from_image's, after which nothing is left of the
-  /// pieces and the key must go; out_of_space among them.
+  /// Makes the value once all pieces have arrived. Errors: as Value::from_image's, and out_of_space; the pieces are
+  /// then lost, and the key must be deleted.
   [[nodiscard]] Result<void> finish_if_complete() {
     if (assembly() == nullptr || !assembly()->is_complete()) {
       return {};
@@ -59,7 +57,7 @@ class ImageKey {
     }
   }
 
-  /// Of either content. Errors: std::bad_alloc.
+  /// Of the value or of its received pieces. Errors: std::bad_alloc.
   [[nodiscard]] ImageParts parts() const { return value() != nullptr ? value()->parts() : assembly()->parts(); }
 
   [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io) {

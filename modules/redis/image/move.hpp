@@ -2,9 +2,8 @@
 
 /// The commands that move a value of any family in pieces: SCANDUMP key iterator, LOADCHUNK key iterator data.
 ///
-/// Iterator 0 asks for the header, which goes with iterator 1; iterator i > 0 asks for the piece that begins at i - 1
-/// of the cells. Each answer has the iterator that the piece goes to LOADCHUNK with, and that asks for the next one. At
-/// the end it is 0.
+/// Iterator 0 requests the header; iterator i > 0 requests the piece that begins at cell byte i - 1. Each reply has an
+/// iterator, which LOADCHUNK needs together with the piece, and SCANDUMP to continue: 1 for the header, 0 at the end.
 
 #include <cstdint>
 #include <memory>
@@ -17,19 +16,15 @@ namespace mankai::redis {
 
 inline constexpr long long kHeaderIterator = 1;
 
-/// The arguments of LOADCHUNK.
 struct Chunk {
   long long iterator = 0;
   std::span<const std::byte> data;
 };
 
-/// Replies with the iterator after a chunk, and the chunk.
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept;
-/// Replies with what the iterator asks for. Errors: to be replied; std::bad_alloc.
 Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);
-/// Reads the arguments. Errors: to be replied.
 [[nodiscard]] Result<Chunk> read_chunk(const Call& call);
-/// Adds cells to a value that is being put together, or has been: then there is no assembly. Errors: to be replied.
+/// Adds cells to a value; `assembly` is null if it is complete.
 [[nodiscard]] Result<void> load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk);
 
 template <ImageValue Value>
@@ -39,7 +34,7 @@ Answer image_scandump(Call& call) {
   return reply_piece(call, Value::kFamily, lookup.value()->parts());
 }
 
-/// Makes a key that waits for its cells. Errors: to be replied.
+/// Creates a key that waits for its cells.
 template <ImageValue Value>
 Result<void> load_header(ImageLookup<Value>& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
   MANKAI_TRY(lookup.must_be_absent());
@@ -55,7 +50,7 @@ Result<void> load_header(ImageLookup<Value>& lookup, std::span<const std::byte> 
   return {};
 }
 
-/// Whether the limit has room for a key's filter when it is complete. Errors: to be replied.
+/// Checks that the limit has room for the complete filter.
 template <ImageValue Value>
 Result<void> check_room(const ImageLookup<Value>& lookup, MemoryLimit& limit) {
   const Assembly* assembly = lookup.found()->assembly();
@@ -63,7 +58,6 @@ Result<void> check_room(const ImageLookup<Value>& lookup, MemoryLimit& limit) {
                                                                         : refuse(memory_error(kNoMemory));
 }
 
-/// Takes cells. Errors: to be replied.
 template <ImageValue Value>
 Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
   if (lookup.found() == nullptr) {
@@ -74,11 +68,11 @@ Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLi
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
 }
 
-/// Makes the value if this was the last piece, replicates, notifies and replies.
+/// Makes the value after the last piece, replicates, notifies and replies.
 template <class KeyValue>
 Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event) {
   if (!lookup.found()->finish_if_complete()) {
-    // It is invalid. Replicas, which may still wait for the last piece, delete theirs, too.
+    // The value is invalid. Replicas may still wait for the last piece, so they delete the key, too.
     lookup.remove();
     engine.replicate(call.context(), "DEL", "s", call.key());
     call.key_changed("del");
@@ -99,7 +93,6 @@ Answer image_loadchunk(Call& call) {
   return finish_load(call, lookup, Value::kFamily.load_command);
 }
 
-/// The rows of these commands in a family's table.
 template <ImageValue Value, Answer (*Work)(Call&) = image_scandump<Value>>
 constexpr Command scandump(const char* name) {
   return command<3, Work>(name, "readonly", "Returns the next piece of a filter's bytes, which LOADCHUNK takes",

@@ -13,7 +13,7 @@
 namespace mankai::redis {
 namespace {
 
-/// What a header starts with; the family's state and the headers of the image follow.
+/// First bytes of a header; the family's state and the headers of the image follow.
 struct Prefix {
   std::array<char, 8> magic;
   std::uint16_t version;
@@ -23,7 +23,7 @@ struct Prefix {
 static_assert(sizeof(Prefix) == 16);
 
 constexpr std::uint16_t kVersion = 1;
-// What a piece's checksum starts from: its place. The header stands before all cells.
+// Start value of a piece's checksum: its position. This one is the header's.
 constexpr std::uint64_t kHeaderPlace = ~std::uint64_t{0};
 
 void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
@@ -44,7 +44,6 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) noexcept {
 
 std::size_t headers_offset(const ImageFamily& family) noexcept { return sizeof(Prefix) + family.state_bytes; }
 
-// Returns the piece without its checksum. Errors: corrupt.
 Result<std::span<const std::byte>> checked(std::span<const std::byte> piece, std::uint64_t place) {
   if (piece.size() <= kPieceChecksumBytes) {
     return fail(ErrorCode::corrupt, "a piece of " + std::to_string(piece.size()) + " bytes is truncated");
@@ -70,7 +69,7 @@ Result<void> check_prefix(const ImageFamily& family, const Prefix& prefix) {
 }
 
 Result<void> check_kind(const ImageFamily& family, const ImageHeader& header) {
-  const bool is_known = header.kind == family.kind || (header.kind == family.other_kind && family.other_kind != 0);
+  const bool is_known = header.kind != 0 && std::ranges::find(family.kinds, header.kind) != family.kinds.end();
   if (!is_known || header.layout != static_cast<std::uint8_t>(family.layout)) {
     return fail(ErrorCode::corrupt, "an image of kind " + std::to_string(header.kind) + ", not of this type's");
   }
@@ -86,7 +85,7 @@ Result<ImageHeader> read_flat(std::span<const std::byte> bytes) {
   return header;
 }
 
-// The size of the image follows from its outer header, which must agree with the slices' own.
+// The outer header determines the size of the image, and must agree with the slices' headers.
 Result<ImageHeader> read_outer(std::span<const std::byte> bytes, std::size_t slices) {
   const std::uint64_t cells = std::min(value_at<ImageHeader>(bytes, 0).cells_bytes, kMaxImageBytes);
   auto outer = read_header(bytes, sizeof(ImageHeader) + cells);
@@ -124,7 +123,6 @@ std::vector<std::byte> header_of(const ImageFamily& family, const ImageParts& pa
   return out;
 }
 
-// From as many flat images as it takes.
 std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start, std::size_t most_cells) {
   std::vector<std::byte> out;
   const std::uint64_t end = parts.cells_bytes();
@@ -158,7 +156,8 @@ Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std:
   Assembly assembly;
   assembly.is_sliced_ = family.layout == ImageLayout::sliced;
   assembly.flags_ = prefix.flags;
-  assembly.moment_ = family.is_of_one_moment ? checksum(content.subspan(sizeof(Prefix)), kHeaderPlace) : 0;
+  const bool is_of_one_moment = family.is_of_one_moment || value_at<ImageHeader>(headers, 0).kind == family.moment_kind;
+  assembly.moment_ = is_of_one_moment ? checksum(content.subspan(sizeof(Prefix)), kHeaderPlace) : 0;
   append(assembly.state_, content.subspan(sizeof(Prefix), family.state_bytes));
   MANKAI_TRY(assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers));
   assembly.headers_.resize(headers.size() / sizeof(ImageHeader));
@@ -180,7 +179,7 @@ Result<void> Assembly::place_flat(std::span<const std::byte> headers) {
   return {};
 }
 
-// Errors: corrupt, when the slices are not what the outer header has room for.
+// Errors: corrupt if the slices do not fill exactly what the outer header says.
 Result<void> Assembly::place_slices(std::span<const std::byte> headers) {
   const auto outer = read_outer(headers, headers.size() / sizeof(ImageHeader) - 1);
   if (!outer) {
@@ -205,7 +204,6 @@ Result<void> Assembly::place_slices(std::span<const std::byte> headers) {
   return {};
 }
 
-// The bytes of the image up to and with so many cells.
 std::size_t Assembly::bytes_up_to(std::uint64_t cells) const noexcept {
   if (cells == total_bytes_) {
     return static_cast<std::size_t>(image_bytes_);
@@ -214,7 +212,8 @@ std::size_t Assembly::bytes_up_to(std::uint64_t cells) const noexcept {
   return place.image_offset + sizeof(ImageHeader) + static_cast<std::size_t>(cells - place.cells_start);
 }
 
-// The sizes are the image's, halved: the last step holds half of the image and the image, and copies add up to it.
+// The sizes are the image's, halved repeatedly. The last step holds half of the image and the whole one, and the bytes
+// copied add up to at most the image.
 Result<void> Assembly::make_room(std::uint64_t cells) {
   const std::size_t needed = bytes_up_to(cells);
   if (needed <= region_.size()) {

@@ -1,15 +1,15 @@
 #pragma once
 
-/// A value in pieces of at most 16 MiB: what SCANDUMP gives and LOADCHUNK takes, and what RDB and AOF files hold
+/// Serializes a value in pieces of at most 16 MiB, for SCANDUMP and LOADCHUNK, RDB and AOF files
 /// (docs/formats/redis_dump.md). So a filter of any size passes through a protocol whose strings end at 512 MB.
 ///
-/// First comes a header: flags and state of the key and the headers of its image. The pieces after it are the cells of
-/// all slices, one after the other. Every piece ends in a checksum that its place is part of.
+/// The first piece is a header: flags and state of the key, and the headers of its image. The next pieces are the cells
+/// of all slices in order. The checksum at the end of each piece covers the position, too.
 ///
-/// Cells that change between two pieces are taken as they are then. What was in when the header was taken, and still is
-/// when the last piece is, is in the copy. A filter that opened a slice meanwhile must be taken again. Where cells mean
-/// nothing without the header of the same moment (counts that fade), state and headers are part of every checksum:
-/// pieces of a filter that changed meanwhile are refused.
+/// Each piece has its cells as of the moment it is made. A copy has every key that was present from the header to the
+/// last piece. If the filter opens a slice in between, the copy must be made again. For some families, cells have no
+/// meaning without the header of the same moment (decayed counts). There every checksum includes state and headers, so
+/// pieces of a filter that changed in between are refused.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,50 +20,43 @@
 
 namespace mankai::redis {
 
-/// The most bytes of a piece, its checksum included.
 inline constexpr std::size_t kMaxPieceBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kPieceChecksumBytes = sizeof(std::uint64_t);
-/// The most cells of a piece.
 inline constexpr std::size_t kMaxPieceCells = kMaxPieceBytes - kPieceChecksumBytes;
 
-/// The header of a value. Errors: std::bad_alloc.
+/// Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::byte> header_of(const ImageFamily& family, const ImageParts& parts);
-/// The piece that begins at `start` of the cells; empty at and after their end. Errors: std::bad_alloc.
+/// The piece that begins at cell byte `start`; empty at and after the end. Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start,
                                               std::size_t most_cells = kMaxPieceCells);
 
-/// A value that is being put together. Its memory grows with the cells that have arrived: at most twice their image, so
-/// a header that announces more than it brings takes none.
-///
-/// Threads: none; one owner.
+/// A value that is built from pieces. Its memory grows with the cells received, to at most twice their image: a header
+/// that announces a huge filter allocates nothing. Threads: one owner.
 class Assembly {
  public:
-  /// Reads the header. Errors: corrupt, unsupported_version.
   [[nodiscard]] static Result<Assembly> begin(const ImageFamily& family, std::span<const std::byte> header);
 
-  /// Takes the piece that ends at `end` of the cells: the next one, or one that was taken already. Errors: corrupt when
-  /// its checksum is wrong; invalid_argument when it does not belong there; out_of_space, after which it may be sent
-  /// again.
+  /// Adds the piece that ends at cell byte `end`: the next one, or one received before. Errors: corrupt for a wrong
+  /// checksum; invalid_argument for a piece in the wrong place; out_of_space, after which the piece may be sent again.
   [[nodiscard]] Result<void> add(std::uint64_t end, std::span<const std::byte> piece);
-  /// Allocates for the first `cells` bytes of cells at once, where they are known to exist. Errors: out_of_space.
+  /// Allocates for the first `cells` bytes at once, for callers that know these exist. Errors: out_of_space.
   [[nodiscard]] Result<void> make_room(std::uint64_t cells);
 
-  /// The bytes of cells in all, and those that have come so far.
+  /// Bytes of cells: all, and those received so far.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return total_bytes_; }
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_bytes_; }
   [[nodiscard]] bool is_complete() const noexcept { return received_bytes_ == total_bytes_; }
-  /// The size of the image when all pieces have arrived, as the header says.
   [[nodiscard]] std::uint64_t image_bytes() const noexcept { return image_bytes_; }
 
-  /// Gives the image away; the assembly must be complete and is empty afterwards. Cost: a pass over the cells.
+  /// Returns the image and leaves the assembly empty. Cost: a pass over the cells. Pre: is_complete().
   [[nodiscard]] AssembledImage finish();
 
-  /// As of a value, with the cells that have come: for saving or copying an incomplete one.
+  /// As of a value, with the cells received so far: to save or copy an incomplete one.
   [[nodiscard]] ImageParts parts() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  /// Where a flat image is in the region, and its cells in the sequence of all cells.
+  /// Position of a flat image in the region, and of its cells in the sequence of all cells.
   struct Place {
     std::size_t image_offset;
     std::size_t image_bytes;
@@ -77,7 +70,7 @@ class Assembly {
   [[nodiscard]] std::size_t bytes_up_to(std::uint64_t cells) const noexcept;
   void store(std::uint64_t start, std::span<const std::byte> content) noexcept;
 
-  Region region_;  ///< the image, as far as its cells have arrived; headers are written at the end
+  Region region_;  ///< the image up to the last cell received; headers are written by `finish`
   std::vector<ImageHeader> headers_;
   std::vector<Place> places_;  ///< in order
   std::uint64_t total_bytes_ = 0;

@@ -1,7 +1,5 @@
 #pragma once
 
-/// How filters are made: by RESERVE, or when something is added to an absent key.
-
 #include <memory>
 #include <utility>
 
@@ -10,8 +8,8 @@
 
 namespace mankai::redis {
 
-/// RESERVE key …: makes an empty filter under a key that is absent. `tell(call, settings)` tells replicas how, and
-/// `refused(error)` makes the error to reply of Value::create's.
+/// RESERVE key …: creates an empty filter under an absent key. `tell(call, settings)` replicates it; `refused(error)`
+/// converts an error of Value::create to a reply.
 template <ImageValue Value, class Settings, class Tell>
 Answer reserve(const Call& call, const Settings& settings, const char* event, const Tell& tell,
                Error (*refused)(const Error&) = not_made) {
@@ -30,8 +28,8 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
   return call.ok();
 }
 
-/// Makes an empty filter that grows under a key that is absent, and tells replicas by `command`. Subscribers are told
-/// when the command is done with it: they may delete it. Errors: to be replied.
+/// Creates an empty growing filter under an absent key and replicates it by `command`. The caller notifies subscribers
+/// when it is done with the filter, because they may delete the key.
 template <ImageValue Value>
 Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const char* command,
                              const GrowingSettings& settings) {

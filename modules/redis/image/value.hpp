@@ -1,7 +1,5 @@
 #pragma once
 
-/// What all values do alike that are one filter.
-
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -18,7 +16,6 @@ namespace mankai::redis {
 template <class Filter>
 concept SlicedFilter = requires(const Filter& filter) { filter.slice_count(); };
 
-/// Makes the filter of an image. Errors: as Filter's.
 template <class Filter>
 [[nodiscard]] Result<Filter> filter_of(AssembledImage source) {
   if constexpr (SlicedFilter<Filter>) {
@@ -29,11 +26,11 @@ template <class Filter>
   }
 }
 
-/// Returns the bytes that a filter with `engine_memory()` allocates from the engine, without the object.
+/// Returns the bytes that a filter allocates by `engine_memory()`, without the object.
 template <class Filter>
 [[nodiscard]] std::size_t heap_bytes_of(const Filter& filter) noexcept {
   if constexpr (SlicedFilter<Filter>) {
-    // The first slice's object is part of the filter's.
+    // The first slice's object is a member of the filter.
     std::size_t bytes = (filter.slice_count() - 1) * sizeof(typename Filter::Slice);
     for (std::size_t i = 0; i < filter.slice_count(); ++i) {
       bytes += engine_bytes(filter.slice(i).image_bytes());
@@ -44,7 +41,6 @@ template <class Filter>
   }
 }
 
-/// Makes the value of a filter. Errors: the filter's.
 template <class Value, class Filter>
 [[nodiscard]] Result<Value> value_of(Result<Filter> filter) {
   if (!filter) {
@@ -53,7 +49,7 @@ template <class Value, class Filter>
   return Value(std::move(*filter));
 }
 
-/// Makes a filter that grows. Errors: invalid_argument for an impossible request; out_of_space.
+/// Errors: invalid_argument for an impossible request; out_of_space.
 template <class Filter>
 [[nodiscard]] Result<Filter> growing_filter(const GrowingSettings& settings) {
   return Filter::create({.keys = settings.capacity_keys,
@@ -63,7 +59,6 @@ template <class Filter>
                          .memory = engine_memory()});
 }
 
-/// A base of values.
 template <class T>
 class FilterValue {
  public:
@@ -72,7 +67,7 @@ class FilterValue {
   [[nodiscard]] Filter& filter() noexcept { return filter_; }
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
 
-  /// Tells which keys may be in. Shape: keys[c], answers[c].
+  /// Shape: keys[c], answers[c].
   void ask(std::span<const std::string_view> keys, std::span<bool> answers) const noexcept {
     for_each_hashed_window(filter_.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
       filter_.may_contain(digests, answers.subspan(start, digests.size()));
@@ -82,7 +77,7 @@ class FilterValue {
   [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
   [[nodiscard]] std::size_t heap_bytes() const noexcept { return heap_bytes_of(filter_); }
 
-  // For an engine that defragments.
+  // For defragmentation.
   [[nodiscard]] std::size_t memory_pieces() const noexcept
     requires SlicedFilter<Filter>
   {

@@ -1,5 +1,5 @@
-/// The URL.* commands: which URLs have been seen, however they are spelled. An argument that is no URL gets an error in
-/// its place of the answer; the others are served.
+/// The URL.* commands: which URLs have been seen, however they are spelled. An argument that is not a URL gets an error
+/// as its answer; the others are processed.
 
 #include <algorithm>
 #include <array>
@@ -20,20 +20,18 @@ namespace {
 constexpr std::size_t kFirstUrl = 2;
 constexpr long long kInitialUrls = 1000;
 
-/// What URL.ADD makes a filter with; the configs url-* set it. Threads: the engine's main thread.
+/// Parameters of filters that URL.ADD creates, set by the configs url-*. Threads: the engine's main thread.
 constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls, .url_rules = url::kCanonicalVersion};
 
-// URLs brought into canonical form before any is looked up: what that takes stays in the near caches.
+// URLs that are canonicalized before the first of them is looked up; few enough to stay in the near caches.
 constexpr std::size_t kUrlWindow = 512;
 static_assert(kUrlWindow <= kHashWindow);
 
 constexpr const char* kOtherRules =
     "ERR the URLs of this filter were made canonical by rules that this module does not know";
 
-/// What became of an argument.
 enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_memory };
 
-/// Some arguments of a call in canonical form.
 class UrlWindow {
  public:
   /// Errors: std::bad_alloc, here and in `read`.
@@ -42,7 +40,7 @@ class UrlWindow {
     places_.reserve(forms_.size());
   }
 
-  /// Reads the URLs from argument `first` on, as many as fit, and tells how many that were.
+  /// Reads the URLs from argument `first` on, as many as fit. Returns how many arguments that were.
   std::size_t read(const Call& call, std::size_t first) {
     texts_.clear();
     places_.clear();
@@ -55,7 +53,6 @@ class UrlWindow {
     }
     return count;
   }
-  /// Those that are URLs, and the place of each among those that were read.
   [[nodiscard]] std::span<const std::string_view> texts() const noexcept { return texts_; }
   [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
 
@@ -66,14 +63,13 @@ class UrlWindow {
   std::vector<std::size_t> places_;
 };
 
-/// What becomes of arguments from `start` on, as far as they are not URLs that are looked up.
 void mark_refused(const Call& call, std::size_t start, std::span<Outcome> outcomes) noexcept {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     outcomes[i] = is_too_long(call, call.text(kFirstUrl + start + i)) ? Outcome::too_long : Outcome::no_url;
   }
 }
 
-/// Adds the URLs of a call, in order. Without room, that one and all after it get that outcome.
+/// Adds the URLs of a call in order. Without room, that URL and all later ones get that outcome.
 void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
   try {
     UrlWindow window(outcomes.size(), value.rules().value());
@@ -100,7 +96,7 @@ void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) no
   }
 }
 
-/// Asks about the URLs of a call; without a filter none has been seen. Errors: std::bad_alloc.
+/// Looks up the URLs of a call; without a filter none has been seen.
 void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcomes) {
   UrlWindow window(outcomes.size(), value != nullptr ? value->rules().value() : url::UrlRules::keys);
   std::array<bool, kUrlWindow> seen{};
@@ -117,7 +113,6 @@ void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcom
   }
 }
 
-/// Whether a filter that is made now would take one of the arguments.
 bool has_url(const Call& call) {
   url::CanonicalUrl form;
   for (std::size_t i = kFirstUrl; i < call.size(); ++i) {
@@ -128,7 +123,7 @@ bool has_url(const Call& call) {
   return false;
 }
 
-/// An array with an outcome for each argument: `yes` is 1.
+/// Replies with an array of outcomes; `yes` becomes 1.
 int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome yes) noexcept {
   call.array(outcomes.size());
   for (const Outcome outcome : outcomes) {
@@ -147,7 +142,7 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome 
   return kOk;
 }
 
-// Replicas get the URLs that are new. `fresh` has room for all. Returns whether there are any.
+// Replicates the new URLs. `fresh` has room for all. Returns whether there are any.
 bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& fresh) noexcept {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] == Outcome::fresh) {

@@ -1,11 +1,10 @@
 #pragma once
 
-/// The filter behind a URL.* key: a scalable blocked filter over URLs in canonical form.
+/// The filter of a URL.* key: a scalable blocked filter of URLs in canonical form.
 ///
-/// Why this kind: a crawler asks about whole URLs, adds most of them once, and does not know how many there will be.
-/// This one takes about ten bits a URL at 1 %, has one cache line per slice, and grows. An array a level of the path
-/// (layered-url-bloom) would answer about prefixes as well, which nobody asks here, for as many lines as the path is
-/// deep, and does not grow.
+/// Why this kind: a crawler tests whole URLs, adds most of them once, and cannot predict their number. This kind takes
+/// about 10 bits per URL at 1%, reads one cache line per slice, and grows. layered-url-bloom would also answer for
+/// prefixes, which no command needs. It reads as many lines as the path is deep, and does not grow.
 
 #include <cstddef>
 #include <optional>
@@ -26,7 +25,7 @@ class UrlValue : public FilterValue<ScalableBloom> {
  public:
   static constexpr ImageFamily kFamily = {.type_name = "mankai-ur",
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'u', 'r'},
-                                          .kind = ScalableBloom::kKind,
+                                          .kinds = {ScalableBloom::kKind},
                                           .layout = ImageLayout::sliced,
                                           .load_command = "url.loadchunk"};
 
@@ -34,11 +33,11 @@ class UrlValue : public FilterValue<ScalableBloom> {
   [[nodiscard]] static Result<UrlValue> create(const GrowingSettings& settings);
   [[nodiscard]] static Result<UrlValue> from_image(AssembledImage image);
 
-  /// Adds canonical URLs in order while there is room, and tells which had been seen. Shape: urls[c],
-  /// seen[c], c at most kHashWindow.
+  /// Adds canonical URLs in order while there is room, and reports which had been seen. Shape: urls[c], seen[c], c at
+  /// most kHashWindow.
   [[nodiscard]] AddReport add(std::span<const std::string_view> urls, std::span<bool> seen);
 
-  /// The rules by which its URLs are made canonical, or nothing if this module does not implement them.
+  /// The rules that canonicalized its URLs, or nothing if this module does not implement them.
   [[nodiscard]] std::optional<url::UrlRules> rules() const noexcept {
     return url::url_rules(filter().canonical_version());
   }
