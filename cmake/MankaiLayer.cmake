@@ -36,6 +36,31 @@ function(mankai_layer name)
   set_target_properties(${target} PROPERTIES
     ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/layers
     VERIFY_INTERFACE_HEADER_SETS ON)
+  mankai_unity(${target})
+endfunction()
+
+# mankai_unity(TARGET): g++ compiles the sources of a folder at once, in half of the time: names in anonymous namespaces
+# must differ within a folder. clang compiles each source alone, and clang-tidy reads those commands.
+function(mankai_unity target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "folder_${folder}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # The warning takes every anonymous namespace outside of the main file for one of a header.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
+# mankai_not_sanitized(TARGET): in a build with sanitizers, compiles a target that reads no input from outside as fast as
+# possible. The lab is a quarter of all compile time there.
+function(mankai_not_sanitized target)
+  if(MANKAI_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all -O0 -g0)
+  endif()
 endfunction()
 
 # A precompiled header saves a third of a test's compile time at -Og. Not beside ccache, which would have to compile every

@@ -29,7 +29,7 @@ bool is_timestamp(std::string_view text) noexcept {
 }
 
 // 20160919180353 is 2016-09-19T18:03:53Z.
-std::optional<Time> time_of(std::string_view text) {
+std::optional<Time> cdx_time(std::string_view text) {
   if (!is_timestamp(text)) {
     return std::nullopt;
   }
@@ -116,7 +116,7 @@ CdxCapture CdxParser::parse_columns(std::string_view line) const {
     if (column == columns_.url) {
       capture.url = detail::unless_dash(field);
     } else if (column == columns_.time) {
-      capture.time = time_of(field);
+      capture.time = cdx_time(field);
     }
   }
   return capture.url.empty() ? CdxCapture{} : capture;
@@ -129,7 +129,7 @@ CdxCapture CdxParser::parse_object(std::string_view time, std::string_view objec
       url = texts_.copy(value.text);
     }
   });
-  return is_object && !url.empty() ? CdxCapture{.what = CdxLine::capture, .url = url, .time = time_of(time)}
+  return is_object && !url.empty() ? CdxCapture{.what = CdxLine::capture, .url = url, .time = cdx_time(time)}
                                    : CdxCapture{};
 }
 

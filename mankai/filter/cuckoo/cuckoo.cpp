@@ -276,6 +276,18 @@ void Cuckoo::insert_until(Digest digest, std::uint64_t until) {
   while (!insert_in_slices(digest, until)) {
     open_slice();
   }
+  sweep();
+}
+
+// Two lines per insertion: those of a full filter are swept before a thirteenth of its keys has been replaced.
+void Cuckoo::sweep() noexcept {
+  if (!has_time()) {
+    return;
+  }
+  std::uint64_t lines = 2;
+  for (std::size_t i = slice_count(); lines != 0 && i-- > 0;) {
+    lines -= slices()[i].sweep(lines);
+  }
 }
 
 // The newest first. Older ones have room again where keys were erased or have expired; an addition may go to any of
@@ -293,10 +305,20 @@ bool Cuckoo::insert_in_slices(Digest digest, std::uint64_t until) noexcept {
 
 bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
   if (growth_factor() == 0) {
-    return insert_in_slices(digest, until);
+    const bool is_added = insert_in_slices(digest, until);
+    sweep();
+    return is_added;
   }
   insert_until(digest, until);
   return true;
+}
+
+// The lines of all sub-filters arrive together.
+bool Cuckoo::may_contain(Digest digest) const noexcept {
+  for (std::size_t i = slice_count(); slice_count() > 1 && i-- > 0;) {
+    slices()[i].prefetch(digest);
+  }
+  return GrowingFilter::may_contain(digest);
 }
 
 bool Cuckoo::observe(Digest digest) {

@@ -82,6 +82,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Adds a unit of a key; it lives for the longest time to live. A fixed filter takes keys beyond its capacity, too
   /// (check_room). Errors: std::bad_alloc where a sub-filter cannot be made, which leaves the filter as it was.
   void insert(Digest digest) { insert_until(digest, latest_until()); }
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   /// Inserts, and returns whether the key was found before.
   bool observe(Digest digest);
   /// Adds a unit of a key that lives until a generation. Pre: until_of gave it, and tick() is what it was then.
@@ -176,6 +177,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.live_slots(); });
   }
+  void sweep() noexcept;
   void open_slice();
   void sort_slices() noexcept;
 };

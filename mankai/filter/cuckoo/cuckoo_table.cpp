@@ -31,12 +31,6 @@ constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
   return bits >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
 }
 
-/// The slot of a bucket.
-struct Place {
-  std::uint64_t bucket = 0;
-  unsigned slot = 0;
-};
-
 }  // namespace
 
 CuckooSlot CuckooSlot::widened() const noexcept {
@@ -63,12 +57,14 @@ class CuckooTable::Code {
   using Slots = cuckoo::Slots<slot_bits>;
   using Lanes = typename Slots::BucketLanes;
 
-  explicit Code(const CuckooTable& table) noexcept
-      : table_(table),
-        meta_bits_(table.slot_.count + table.slot_.tag),
-        fingerprint_mask_(table.fingerprint_mask_ << meta_bits_),
-        tag_mask_(low_bits(table.slot_.tag)),
-        dead_tag_(table.slot_.tag == 0 ? 0 : tag_of(table.tick().value)) {}
+  /// A slot of the bucket with this low plane.
+  struct Place {
+    std::byte* low = nullptr;
+    unsigned slot = 0;
+  };
+
+  [[gnu::always_inline]] explicit Code(const CuckooTable& table) noexcept
+      : table_(table), dead_tag_(table.tag_mask_ == 0 ? 0 : tag_of(table.tick().value)) {}
 
   /// Where a key is looked for, and its slot's fingerprint.
   struct Key {
@@ -77,38 +73,52 @@ class CuckooTable::Code {
     std::uint32_t pattern;
   };
 
-  [[nodiscard]] Key key(Digest digest) const noexcept {
+  [[gnu::always_inline]] [[nodiscard]] Key key(Digest digest) const noexcept {
     std::uint32_t fingerprint = static_cast<std::uint32_t>(digest.value) & table_.fingerprint_mask_;
     // The low bits of a fingerprint that is in are not 0, in tables of all widths alike.
     const std::uint32_t low = table_.base_mask_ & 0xFFU;
     fingerprint |= static_cast<std::uint32_t>((fingerprint & low) == 0);
-    const std::uint64_t first = fastrange(digest.value, table_.buckets());
-    return {
-        .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
+    const std::uint64_t first = fastrange(digest.value, table_.buckets_);
+    return {.first = first,
+            .second = other(first, fingerprint & table_.base_mask_),
+            .pattern = fingerprint << table_.meta_bits_};
   }
 
-  void prefetch(const Key& key) const noexcept {
+  [[gnu::always_inline]] void prefetch(const Key& key) const noexcept {
     __builtin_prefetch(Slots::line_of(table_.cells_, key.first));
     __builtin_prefetch(Slots::line_of(table_.cells_, key.second));
   }
 
-  [[nodiscard]] bool contains(const Key& key) const noexcept {
-    // Both, without a branch between them: half of the absent keys would be mispredicted.
-    return static_cast<bool>(int{matches(key.first, key.pattern).any()} | int{matches(key.second, key.pattern).any()});
+  /// What a query compares first: the low planes of both buckets.
+  struct Probe {
+    std::byte* first;
+    std::byte* second;
+    std::uint32_t pattern;
+  };
+  [[gnu::always_inline]] [[nodiscard]] Probe probe(const Key& key) const noexcept {
+    return {.first = Slots::low_plane(table_.cells_, key.first),
+            .second = Slots::low_plane(table_.cells_, key.second),
+            .pattern = key.pattern};
+  }
+  [[gnu::always_inline]] [[nodiscard]] bool contains(const Probe& probe) const noexcept {
+    return Slots::any_low_equal(probe.first, probe.second, probe.pattern, table_.pattern_mask_, [&](unsigned lane) {
+      return is_decided_by_low() || is_match(slot_of(probe, lane), probe.pattern);
+    });
   }
 
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-    std::array<Key, kWindow> keys;
+    std::array<Probe, kWindow> probes;
     for (std::size_t start = 0; start < digests.size(); start += kWindow) {
       const std::size_t count = std::min(kWindow, digests.size() - start);
       for (std::size_t i = 0; i < count; ++i) {
-        keys[i] = key(digests[start + i]);
-        prefetch(keys[i]);
+        probes[i] = probe(key(digests[start + i]));
+        __builtin_prefetch(probes[i].first);
+        __builtin_prefetch(probes[i].second);
       }
       const std::uint64_t moves = table_.moves_.now();
       const Code current(table_);  // with the time that belongs to them
       for (std::size_t i = 0; i < count; ++i) {
-        outcomes[start + i] = current.contains(keys[i]);
+        outcomes[start + i] = current.contains(probes[i]);
       }
       if (table_.moves_.now() != moves) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -121,18 +131,16 @@ class CuckooTable::Code {
   /// Calls `use(place, value)` for each slot of the key's class, until it returns false.
   template <class Use>
   void for_each_match(const Key& key, const Use& use) const noexcept {
-    for (const std::uint64_t bucket : {key.first, key.second}) {
-      const Lanes lanes = Slots::read(table_.cells_, bucket);
-      const Lanes found = live(lanes, lanes.equal(key.pattern, fingerprint_mask_));
-      for (unsigned slot = 0; found.any() && slot < kSlotsPerBucket; ++slot) {
-        if (found[slot] != 0 && !use(Place{.bucket = bucket, .slot = slot}, lanes[slot])) {
-          return;
-        }
+    const Probe both = probe(key);
+    Slots::any_low_equal(both.first, both.second, both.pattern, table_.pattern_mask_, [&](unsigned lane) {
+      const bool is_first = lane < kSlotsPerBucket;
+      if (!is_first && key.first == key.second) {
+        return true;
       }
-      if (key.first == key.second) {
-        return;
-      }
-    }
+      const std::uint32_t value = slot_of(both, lane);
+      return is_match(value, key.pattern) &&
+             !use(Place{.low = is_first ? both.first : both.second, .slot = lane % kSlotsPerBucket}, value);
+    });
   }
 
   [[nodiscard]] KeyCount estimate(const Key& key) const noexcept {
@@ -157,22 +165,18 @@ class CuckooTable::Code {
     return latest;
   }
 
-  bool refresh(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+  bool refresh(const Key& key, std::uint64_t until) const noexcept {
     bool is_in = false;
     for_each_match(key, [&](const Place& place, std::uint32_t value) {
       is_in = true;
-      keep_later(table, place, value, until);
+      keep_later(place, value, until);
       return true;
     });
     return is_in;
   }
 
   Added insert(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
-    if (!add_to_class(table, key, until) && !take_slot(table, key, until)) {
-      return Added::full;
-    }
-    sweep_line(table);
-    return Added::added;
+    return add_to_class(table, key, until) || take_slot(table, key, until) ? Added::added : Added::full;
   }
 
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
@@ -192,11 +196,11 @@ class CuckooTable::Code {
       return {.result = EraseResult::stuck};
     }
     const auto& [place, value] = *chosen;
-    const Taken taken{.result = EraseResult::erased, .until = table_.slot_.tag == 0 ? 0 : until_of(value)};
+    const Taken taken{.result = EraseResult::erased, .until = table_.tag_mask_ == 0 ? 0 : until_of(value)};
     if (table_.slot_.count != 0 && count_of(value) > 1) {
-      Slots::set_low(table.cells_, place.bucket, place.slot, value - (1U << table_.slot_.tag));
+      Slots::set_low(place.low, place.slot, value - (1U << table_.slot_.tag));
     } else {
-      Slots::free(table.cells_, place.bucket, place.slot);
+      Slots::free(place.low, place.slot);
       table.add_taken(-1);
     }
     table.add_units(-1);
@@ -212,14 +216,13 @@ class CuckooTable::Code {
   /// Calls `take(entry)` for every entry, and frees those for which it returns true.
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
       // A class that is stuck because it fills its pair must go on filling it.
-      if (is_plain() &&
-          is_full_class({.first = place.bucket, .second = other_of(place.bucket, value), .pattern = value})) {
+      if (is_plain() && is_full_class({.first = bucket, .second = other_of(bucket, value), .pattern = value})) {
         return;
       }
       const Entry entry{
-          .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
+          .bucket = bucket, .fingerprint = value >> table_.meta_bits_, .meta = value & low_bits(table_.meta_bits_)};
       if (is_free(value) || take(entry)) {
         free_entry(table, place, value);
       }
@@ -229,17 +232,15 @@ class CuckooTable::Code {
   bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
     const std::uint64_t first = entry.bucket >> (newer_level - table_.level_);
     const std::uint32_t fingerprint = entry.fingerprint & table_.fingerprint_mask_;
-    const Key key{
-        .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
+    const Key key{.first = first,
+                  .second = other(first, fingerprint & table_.base_mask_),
+                  .pattern = fingerprint << table_.meta_bits_};
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
     for (const std::uint64_t bucket : {key.first, key.second}) {
-      const Lanes lanes = Slots::read(table_.cells_, bucket);
-      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
-        if (is_free(lanes[slot])) {
-          fill(table, {.bucket = bucket, .slot = slot}, key.pattern | entry.meta);
-          table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
-          return true;
-        }
+      if (const unsigned slot = free_slot(bucket); slot < kSlotsPerBucket) {
+        fill(table, {.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, key.pattern | entry.meta);
+        table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
+        return true;
       }
     }
     return false;
@@ -248,23 +249,33 @@ class CuckooTable::Code {
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     std::uint64_t live = 0;
     for_each_slot(table_, 0, table_.lines_,
-                  [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
+                  [&](std::uint64_t, const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
     return live;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
   void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines_, [&](std::uint64_t, const Place& place, std::uint32_t value) {
       if (is_dead(value) || until_of(value) < tick) {
         free_entry(table, place, value);
       }
     });
   }
-  /// Frees what expired with this generation, in the lines that have not been swept.
-  void finish_sweep(CuckooTable& table) const noexcept {
-    while (table.image().state(kSweep) < table.lines_) {
-      sweep_line(table);
+  /// Frees what expired with this generation, in `lines` of the lines that have not been swept. Returns how many it
+  /// swept.
+  std::uint64_t sweep(CuckooTable& table, std::uint64_t lines) const noexcept {
+    const std::uint64_t start = table.image().state(kSweep);
+    const std::uint64_t end = std::min(start + std::min(lines, table.lines_), table.lines_);
+    if (start >= end) {
+      return 0;
     }
+    for_each_slot(table, start, end, [&](std::uint64_t, const Place& place, std::uint32_t value) {
+      if (is_dead(value)) {
+        free_entry(table, place, value);
+      }
+    });
+    table.image().set_state(kSweep, end);
+    return end - start;
   }
 
  private:
@@ -272,7 +283,7 @@ class CuckooTable::Code {
     return static_cast<std::uint32_t>(1 + generation % kCuckooTags);
   }
 
-  [[nodiscard]] bool is_plain() const noexcept { return meta_bits_ == 0; }
+  [[nodiscard]] bool is_plain() const noexcept { return table_.meta_bits_ == 0; }
   [[nodiscard]] std::uint32_t count_of(std::uint32_t value) const noexcept {
     return value >> table_.slot_.tag & low_bits(table_.slot_.count);
   }
@@ -283,18 +294,18 @@ class CuckooTable::Code {
   [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
     return key.first == key.second ? kSlotsPerBucket : 2 * kSlotsPerBucket;
   }
-  [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & tag_mask_) == dead_tag_; }
+  [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & table_.tag_mask_) == dead_tag_; }
   [[nodiscard]] bool is_free(std::uint32_t value) const noexcept {
-    return table_.slot_.tag == 0 ? value == 0 : (value & tag_mask_) == 0 || is_dead(value);
+    return table_.tag_mask_ == 0 ? value == 0 : (value & table_.tag_mask_) == 0 || is_dead(value);
   }
   /// Pre: a live slot with a tag.
   [[nodiscard]] std::uint64_t until_of(std::uint32_t value) const noexcept {
     const std::uint64_t now = table_.tick().value;
-    return now + ((value & tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
+    return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
   // The involution: both digits of the bucket's number, that of the table of level 0 and the bits below.
-  [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint32_t base) const noexcept {
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint32_t base) const noexcept {
     const std::uint32_t level = table_.level_;
     const std::uint64_t top = bucket >> level;
     const std::uint64_t sum = fastrange(base * kFirstMix, table_.first_buckets_);
@@ -304,28 +315,32 @@ class CuckooTable::Code {
     return other_top << level | low;
   }
   [[nodiscard]] std::uint64_t other_of(std::uint64_t bucket, std::uint32_t value) const noexcept {
-    return other(bucket, value >> meta_bits_ & table_.base_mask_);
+    return other(bucket, value >> table_.meta_bits_ & table_.base_mask_);
   }
 
-  [[nodiscard]] Lanes live(const Lanes& lanes, const Lanes& found) const noexcept {
-    return table_.slot_.tag == 0 ? found
-                                 : found.without(lanes.equal(0, tag_mask_)).without(lanes.equal(dead_tag_, tag_mask_));
+  // Whether the low planes hold whole slots, none of which expires.
+  [[nodiscard]] bool is_decided_by_low() const noexcept {
+    return slot_bits == Slots::kLowBits && table_.tag_mask_ == 0;
   }
-  [[nodiscard]] Lanes matches(std::uint64_t bucket, std::uint32_t pattern) const noexcept {
-    const Lanes lanes = Slots::read(table_.cells_, bucket);
-    return live(lanes, lanes.equal(pattern, fingerprint_mask_));
+  [[gnu::always_inline]] [[nodiscard]] static std::uint32_t slot_of(const Probe& probe, unsigned lane) noexcept {
+    return Slots::slot_at(lane < kSlotsPerBucket ? probe.first : probe.second, lane % kSlotsPerBucket);
+  }
+  // Whether a slot is of the class of `pattern` and has not expired.
+  [[gnu::always_inline]] [[nodiscard]] bool is_match(std::uint32_t value, std::uint32_t pattern) const noexcept {
+    const bool is_equal = ((value ^ pattern) & table_.pattern_mask_) == 0;
+    return table_.tag_mask_ == 0 ? is_equal : is_equal && !is_free(value);
   }
 
-  void keep_later(CuckooTable& table, const Place& place, std::uint32_t value, std::uint64_t until) const noexcept {
+  void keep_later(const Place& place, std::uint32_t value, std::uint64_t until) const noexcept {
     if (until_of(value) < until) {
-      Slots::set_low(table.cells_, place.bucket, place.slot, (value & ~tag_mask_) | tag_of(until));
+      Slots::set_low(place.low, place.slot, (value & ~table_.tag_mask_) | tag_of(until));
     }
   }
 
   // Adds a unit to a slot that the class has. False where it needs one more.
   bool add_to_class(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
     if (table_.slot_.count == 0) {
-      return table_.slot_.tag == 0 ? is_full_class(key) : refresh(table, key, until);
+      return table_.tag_mask_ == 0 ? is_full_class(key) : refresh(key, until);
     }
     bool is_done = false;
     std::optional<Place> last;
@@ -348,16 +363,16 @@ class CuckooTable::Code {
       return false;
     }
     // With expiry a slot that is full sticks at once: that ends when it expires.
-    if (!is_done && (slots >= kMostSlots || table_.slot_.tag != 0)) {
+    if (!is_done && (slots >= kMostSlots || table_.tag_mask_ != 0)) {
       last_value += 1U << table_.slot_.tag;
       table.add_units(1);
       is_done = true;
     }
     if (is_done) {
-      if (table_.slot_.tag != 0 && until_of(last_value) < until) {
-        last_value = (last_value & ~tag_mask_) | tag_of(until);
+      if (table_.tag_mask_ != 0 && until_of(last_value) < until) {
+        last_value = (last_value & ~table_.tag_mask_) | tag_of(until);
       }
-      Slots::set_low(table.cells_, last->bucket, last->slot, last_value);
+      Slots::set_low(last->low, last->slot, last_value);
     }
     return is_done;
   }
@@ -374,7 +389,7 @@ class CuckooTable::Code {
   bool take_slot(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
     std::uint32_t value = key.pattern;
     value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
-    value |= table_.slot_.tag == 0 ? 0 : tag_of(until);
+    value |= table_.tag_mask_ == 0 ? 0 : tag_of(until);
     const auto place = make_room(table, key);
     if (!place) {
       return false;
@@ -385,17 +400,32 @@ class CuckooTable::Code {
   }
 
   void fill(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
-    if (const std::uint32_t old = Slots::read(table_.cells_, place.bucket)[place.slot]; old != 0) {
-      free_entry(table, place, old);
+    if (table_.tag_mask_ != 0) {
+      if (const std::uint32_t old = Slots::slot_at(place.low, place.slot); old != 0) {
+        free_entry(table, place, old);  // it has expired
+      }
     }
-    Slots::fill(table.cells_, place.bucket, place.slot, value);
+    Slots::fill(place.low, place.slot, value);
     table.add_taken(1);
   }
 
   void free_entry(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
-    Slots::free(table.cells_, place.bucket, place.slot);
+    Slots::free(place.low, place.slot);
     table.add_taken(-1);
     table.add_units(table_.slot_.count == 0 ? -1 : -static_cast<std::int64_t>(count_of(value)));
+  }
+
+  // The first slot of a bucket that is free or has expired, or kSlotsPerBucket.
+  [[nodiscard]] unsigned free_slot(std::uint64_t bucket) const noexcept {
+    if (table_.tag_mask_ == 0) {
+      return Slots::first_free(Slots::load_low(Slots::low_plane(table_.cells_, bucket)));
+    }
+    const Lanes lanes = Slots::read(table_.cells_, bucket);
+    unsigned slot = 0;
+    while (slot < kSlotsPerBucket && !is_free(lanes[slot])) {
+      ++slot;
+    }
+    return slot;
   }
 
   /// A bucket that the search has reached: from a slot of its parent, whose entry would move here.
@@ -413,12 +443,10 @@ class CuckooTable::Code {
     nodes[1] = {.bucket = key.second, .parent = kNoParent, .slot = 0};
     std::size_t count = key.first == key.second ? 1 : 2;
     for (std::size_t next = 0; next < count; ++next) {
-      const Lanes lanes = Slots::read(table_.cells_, nodes[next].bucket);
-      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
-        if (is_free(lanes[slot])) {
-          return move_back(table, nodes, next, slot);
-        }
+      if (const unsigned slot = free_slot(nodes[next].bucket); slot < kSlotsPerBucket) {
+        return move_back(table, nodes, next, slot);
       }
+      const Lanes lanes = Slots::read(table_.cells_, nodes[next].bucket);
       for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
         const std::uint64_t bucket = other_of(nodes[next].bucket, lanes[slot]);
         if (!is_on_path(nodes, next, bucket)) {
@@ -444,13 +472,14 @@ class CuckooTable::Code {
   // Moves the entries of a path, from its free end on; the first bucket's slot is free then.
   Place move_back(CuckooTable& table, const std::array<Node, kMostNodes>& nodes, std::size_t node,
                   unsigned slot) const noexcept {
-    Place room{.bucket = nodes[node].bucket, .slot = slot};
+    Place room{.low = Slots::low_plane(table_.cells_, nodes[node].bucket), .slot = slot};
     while (nodes[node].parent < kMostNodes) {
-      const Place from{.bucket = nodes[nodes[node].parent].bucket, .slot = nodes[node].slot};
-      const std::uint32_t value = Slots::read(table_.cells_, from.bucket)[from.slot];
+      const Place from{.low = Slots::low_plane(table_.cells_, nodes[nodes[node].parent].bucket),
+                       .slot = nodes[node].slot};
+      const std::uint32_t value = Slots::slot_at(from.low, from.slot);
       fill(table, room, value);
       table.moves_.add();
-      Slots::free(table.cells_, from.bucket, from.slot);
+      Slots::free(from.low, from.slot);
       table.add_taken(-1);
       room = from;
       node = nodes[node].parent;
@@ -466,29 +495,13 @@ class CuckooTable::Code {
       const Lanes lanes = Slots::read(table.cells_, bucket);
       for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
         if (lanes[slot] != 0) {
-          use(Place{.bucket = bucket, .slot = slot}, lanes[slot]);
+          use(bucket, Place{.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, lanes[slot]);
         }
       }
     }
   }
 
-  void sweep_line(CuckooTable& table) const noexcept {
-    const std::uint64_t line = table.image().state(kSweep);
-    if (table_.slot_.tag == 0 || line >= table.lines_) {
-      return;
-    }
-    for_each_slot(table, line, line + 1, [&](const Place& place, std::uint32_t value) {
-      if (is_dead(value)) {
-        free_entry(table, place, value);
-      }
-    });
-    table.image().set_state(kSweep, line + 1);
-  }
-
   const CuckooTable& table_;
-  std::uint32_t meta_bits_;
-  std::uint32_t fingerprint_mask_;
-  std::uint32_t tag_mask_;
   std::uint32_t dead_tag_;
 };
 
@@ -509,11 +522,15 @@ decltype(auto) CuckooTable::with_code(const Use& use) const noexcept {
 CuckooTable::CuckooTable(Image source, const Params& params) noexcept
     : FlatFilter(std::move(source)),
       cells_(reinterpret_cast<std::byte*>(image().words().data())),
+      buckets_(params.first_buckets << params.level),
       first_buckets_(params.first_buckets),
       level_(params.level),
       base_mask_(low_bits(params.base_bits)),
       fingerprint_mask_(low_bits(params.fingerprint_bits)),
       slot_bits_(params.slot_bits),
+      meta_bits_(std::uint32_t{params.count_bits} + params.tag_bits),
+      pattern_mask_(fingerprint_mask_ << meta_bits_),
+      tag_mask_(low_bits(params.tag_bits)),
       slot_{.fingerprint = params.fingerprint_bits, .count = params.count_bits, .tag = params.tag_bits},
       lines_(cells_bytes() / kCacheLineBytes) {}
 
@@ -592,7 +609,7 @@ CuckooTable::Added CuckooTable::insert(Digest digest, std::uint64_t until) noexc
 }
 
 bool CuckooTable::refresh(Digest digest, std::uint64_t until) noexcept {
-  return with_code([&](const auto& code) { return code.refresh(*this, code.key(digest), until); });
+  return with_code([&](const auto& code) { return code.refresh(code.key(digest), until); });
 }
 
 CuckooTable::Taken CuckooTable::erase(Digest digest) noexcept {
@@ -626,7 +643,7 @@ auto CuckooTable::beside_moves(const Ask& ask, const IsGood& is_good) const noex
 }
 
 bool CuckooTable::may_contain(Digest digest) const noexcept {
-  return beside_moves([&](const auto& code) { return code.contains(code.key(digest)); },
+  return beside_moves([&](const auto& code) { return code.contains(code.probe(code.key(digest))); },
                       [](bool is_found) { return is_found; });
 }
 
@@ -658,12 +675,19 @@ void CuckooTable::advance(Tick tick) noexcept {
   if (slot_.tag != 0) {
     // An empty table is not written to: the first advance of a large one would touch all of its memory.
     if (taken_slots() != 0) {
-      with_code([&](const auto& code) { to == now + 1 ? code.finish_sweep(*this) : code.sweep_until(*this, to); });
+      with_code([&](const auto& code) {
+        to == now + 1 ? static_cast<void>(code.sweep(*this, lines_)) : code.sweep_until(*this, to);
+      });
     }
     image().set_state(kSweep, 0);
   }
   image().set_state(kTick, to);
   moves_.add();
+}
+
+std::uint64_t CuckooTable::sweep(std::uint64_t lines) noexcept {
+  return slot_.tag == 0 || taken_slots() == 0 ? 0
+                                              : with_code([&](const auto& code) { return code.sweep(*this, lines); });
 }
 
 std::uint64_t CuckooTable::live_slots() const noexcept {

@@ -149,13 +149,16 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Lets time pass, to a generation that is not before this one. Cost: at most one pass over the cells.
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
+  /// Frees expired slots in the next `lines` cache lines, so that `advance` has less to do. Returns how many lines it
+  /// read: 0 if all have been since `advance`.
+  std::uint64_t sweep(std::uint64_t lines) noexcept;
   void clear() noexcept;
   /// Slots that are taken and have not expired. Cost: a pass over the cells.
   [[nodiscard]] std::uint64_t live_slots() const noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   [[nodiscard]] CuckooSlot slot() const noexcept { return slot_; }
-  [[nodiscard]] std::uint64_t buckets() const noexcept { return first_buckets_ << level_; }
+  [[nodiscard]] std::uint64_t buckets() const noexcept { return buckets_; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return buckets() * cuckoo::kSlotsPerBucket; }
   /// Slots that are taken, expired ones included until they are swept.
   [[nodiscard]] std::uint64_t taken_slots() const noexcept { return image().state(kTaken); }
@@ -192,11 +195,15 @@ class CuckooTable : public FlatFilter<CuckooTable> {
 
   // Beside each other, so that a query loads one or two lines of the table's own.
   std::byte* cells_;
+  std::uint64_t buckets_;
   std::uint64_t first_buckets_;
   std::uint32_t level_;
   std::uint32_t base_mask_;
   std::uint32_t fingerprint_mask_;
   std::uint32_t slot_bits_;
+  std::uint32_t meta_bits_;     ///< of count and tag
+  std::uint32_t pattern_mask_;  ///< of the fingerprint within a slot
+  std::uint32_t tag_mask_;      ///< 0 without expiry
   CuckooSlot slot_;
   std::uint64_t lines_;
   CuckooMoves moves_;

@@ -11,6 +11,7 @@
 /// one store.
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -82,8 +83,6 @@ constexpr std::uint64_t spread(std::uint64_t fields) noexcept {
 template <unsigned lane_bits>
 struct Lanes {
   static constexpr std::size_t kWords = lane_bits / 16;
-  static constexpr std::uint64_t kOnes = lane_bits == 16 ? 0x0001000100010001 : 0x0000000100000001;
-  static constexpr std::uint64_t kTops = kOnes << (lane_bits - 1);
 
   std::array<std::uint64_t, kWords> words{};
 
@@ -93,30 +92,6 @@ struct Lanes {
     } else {
       return static_cast<std::uint32_t>(words[slot / 2] >> (32 * (slot % 2)));
     }
-  }
-
-  /// The top bit of every lane whose bits under `mask` equal `value`; in the first word's order.
-  [[nodiscard]] Lanes equal(std::uint32_t value, std::uint32_t mask) const noexcept {
-    Lanes equal;
-    for (std::size_t i = 0; i < kWords; ++i) {
-      const std::uint64_t differs = (words[i] & mask * kOnes) ^ value * kOnes;
-      equal.words[i] = ~(((differs & ~kTops) + ~kTops) | differs) & kTops;
-    }
-    return equal;
-  }
-  [[nodiscard]] Lanes without(const Lanes& other) const noexcept {
-    Lanes left;
-    for (std::size_t i = 0; i < kWords; ++i) {
-      left.words[i] = words[i] & ~other.words[i];
-    }
-    return left;
-  }
-  [[nodiscard]] bool any() const noexcept {
-    std::uint64_t all = 0;
-    for (const std::uint64_t word : words) {
-      all |= word;
-    }
-    return all != 0;
   }
 };
 
@@ -132,7 +107,7 @@ class Slots {
     return cells + bucket / kPerLine * kCacheLineBytes;
   }
 
-  [[nodiscard]] static BucketLanes read(const std::byte* cells, std::uint64_t bucket) noexcept {
+  [[nodiscard]] [[gnu::always_inline]] static BucketLanes read(const std::byte* cells, std::uint64_t bucket) noexcept {
     const std::byte* line = cells + bucket / kPerLine * kCacheLineBytes;
     const std::uint64_t place = bucket % kPerLine;
     BucketLanes lanes;
@@ -148,31 +123,84 @@ class Slots {
     return lanes;
   }
 
-  /// Fills a free slot: what readers recognise it by, its low plane, last.
-  static void fill(std::byte* cells, std::uint64_t bucket, unsigned slot, std::uint32_t value) noexcept {
-    std::byte* line = line_of(cells, bucket);
-    const std::uint64_t place = bucket % kPerLine;
-    for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
-      if constexpr (shift != 0) {
-        store<bits>(line + offset, place, slot, value >> shift);
+  /// The low plane of a bucket's slots: four lanes of kLowBits in one word, 0 in a free slot.
+  static constexpr unsigned kLowBits = slot_bits < 16 ? 8 : 16;
+  [[nodiscard]] [[gnu::always_inline]] static std::byte* low_plane(std::byte* cells, std::uint64_t bucket) noexcept {
+    return cells + bucket / kPerLine * kCacheLineBytes + bucket % kPerLine * (kSlotsPerBucket * kLowBits / 8);
+  }
+  [[nodiscard]] [[gnu::always_inline]] static std::uint64_t load_low(const std::byte* plane) noexcept {
+    return detail::load_fields<kLowBits>(plane, 0);
+  }
+  /// The first free slot of a low plane, or kSlotsPerBucket.
+  [[nodiscard]] static unsigned first_free(std::uint64_t low) noexcept {
+    constexpr std::uint64_t kOnes = kLowBits == 8 ? 0x01010101 : 0x0001000100010001;
+    const std::uint64_t zeros = (low - kOnes) & ~low & kOnes << (kLowBits - 1);
+    return zeros == 0 ? kSlotsPerBucket : static_cast<unsigned>(std::countr_zero(zeros)) / kLowBits;
+  }
+  /// Calls `use(lane)` for each slot of two buckets whose low plane equals `value` under `mask`, until it returns true:
+  /// lanes 0 to 3 are the first bucket's slots, 4 to 7 the second's. Returns whether it did. Both planes are loaded
+  /// before they are compared.
+  template <class Use>
+  [[gnu::always_inline]] static bool any_low_equal(const std::byte* first, const std::byte* second, std::uint32_t value,
+                                                   std::uint32_t mask, const Use& use) noexcept {
+    constexpr std::uint64_t kOnes = kLowBits == 8 ? 0x0101010101010101 : 0x0001000100010001;
+    const std::uint64_t lane_mask = (mask & ((1U << kLowBits) - 1)) * kOnes;
+    const std::uint64_t wanted = (value & ((1U << kLowBits) - 1)) * kOnes;
+    std::uint64_t low = load_low(first);
+    const std::uint64_t low_of_second = load_low(second);
+    if constexpr (kLowBits == 8) {
+      low |= low_of_second << 32U;
+    }
+    for (std::uint64_t equal = zero_lanes((low ^ wanted) & lane_mask); equal != 0; equal &= equal - 1) {
+      if (use(static_cast<unsigned>(std::countr_zero(equal)) / kLowBits)) {
+        return true;
       }
+    }
+    if constexpr (kLowBits == 16) {
+      for (std::uint64_t equal = zero_lanes((low_of_second ^ wanted) & lane_mask); equal != 0; equal &= equal - 1) {
+        if (use(kSlotsPerBucket + static_cast<unsigned>(std::countr_zero(equal)) / kLowBits)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  /// A slot of the bucket with this low plane.
+  [[nodiscard]] [[gnu::always_inline]] static std::uint32_t slot_at(const std::byte* low, unsigned slot) noexcept {
+    const std::uint64_t offset_in_line = reinterpret_cast<std::uintptr_t>(low) % kCacheLineBytes;
+    const std::byte* line = low - offset_in_line;
+    const std::uint64_t place = offset_in_line / (kSlotsPerBucket * kLowBits / 8);
+    std::uint32_t value = 0;
+    for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
+      constexpr std::uint64_t kField = (std::uint64_t{1} << bits) - 1;
+      const std::uint64_t field = detail::load_fields<bits>(line + offset, place) >> (bits * slot) & kField;
+      value |= static_cast<std::uint32_t>(field) << shift;
     });
-    store<kLowBits>(line, place, slot, value);
+    return value;
+  }
+
+  /// Fills a free slot of the bucket with this low plane: the low plane, by which readers recognize it, last.
+  static void fill(std::byte* low, unsigned slot, std::uint32_t value) noexcept {
+    store_rest(low, slot, value);
+    set_low(low, slot, value);
   }
   /// Frees a slot, its low plane first.
-  static void free(std::byte* cells, std::uint64_t bucket, unsigned slot) noexcept {
-    std::byte* line = line_of(cells, bucket);
-    const std::uint64_t place = bucket % kPerLine;
-    for_each_plane([&]<unsigned bits, unsigned, std::size_t offset>() { store<bits>(line + offset, place, slot, 0); });
+  static void free(std::byte* low, unsigned slot) noexcept {
+    set_low(low, slot, 0);
+    store_rest(low, slot, 0);
   }
-  /// Changes the low eight bits of a taken slot in one store.
-  static void set_low(std::byte* cells, std::uint64_t bucket, unsigned slot, std::uint32_t value) noexcept {
-    store<kLowBits>(line_of(cells, bucket), bucket % kPerLine, slot, value);
+  /// Changes the low plane of a taken slot in one store.
+  static void set_low(std::byte* low, unsigned slot, std::uint32_t value) noexcept {
+    if constexpr (kLowBits == 8) {
+      __atomic_store_n(reinterpret_cast<detail::Word8*>(low) + slot, static_cast<detail::Word8>(value),
+                       __ATOMIC_RELEASE);
+    } else {
+      __atomic_store_n(reinterpret_cast<detail::Word16*>(low) + slot, static_cast<detail::Word16>(value),
+                       __ATOMIC_RELEASE);
+    }
   }
 
  private:
-  static constexpr unsigned kLowBits = slot_bits < 16 ? 8 : 16;
-
   // Calls `use<bits, shift, offset>()` for each plane, the low one first.
   template <class Use>
   static void for_each_plane(const Use& use) {
@@ -185,6 +213,22 @@ class Slots {
     } else if constexpr (kRest != 0) {
       use.template operator()<kRest, slot_bits - kRest, kLowBytes>();
     }
+  }
+
+  // The top bit of every lane of kLowBits that is 0.
+  [[nodiscard]] [[gnu::always_inline]] static std::uint64_t zero_lanes(std::uint64_t lanes) noexcept {
+    constexpr std::uint64_t kTops = kLowBits == 8 ? 0x8080808080808080 : 0x8000800080008000;
+    return ~(((lanes & ~kTops) + ~kTops) | lanes) & kTops;
+  }
+
+  static void store_rest(std::byte* low, unsigned slot, std::uint32_t value) noexcept {
+    const std::uint64_t offset_in_line = reinterpret_cast<std::uintptr_t>(low) % kCacheLineBytes;
+    const std::uint64_t place = offset_in_line / (kSlotsPerBucket * kLowBits / 8);
+    for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
+      if constexpr (shift != 0) {
+        store<bits>(low - offset_in_line + offset, place, slot, value >> shift);
+      }
+    });
   }
 
   template <unsigned bits>

@@ -1,7 +1,6 @@
 #include "mankai/gate/database/gate_sync.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -14,8 +13,6 @@ namespace {
 constexpr Duration kSlice = std::chrono::milliseconds(100);
 
 bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.code == ErrorCode::locked; }
-
-bool was_stopped(const Error& error) { return error.code == ErrorCode::io && error.os_error == EINTR; }
 
 }  // namespace
 

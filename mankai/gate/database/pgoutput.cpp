@@ -11,7 +11,7 @@
 namespace mankai {
 namespace {
 
-constexpr int kHexadecimal = 16;
+constexpr int kHexBase = 16;
 constexpr unsigned kHalf = 32;
 constexpr unsigned kByte = 8;
 
@@ -278,7 +278,7 @@ std::optional<char> take_escape(std::string_view line, std::size_t& at) {
   }
   if (line[at] == 'x') {
     ++at;
-    return take_code(line, at, kHexadecimal, kHexadecimalDigits);
+    return take_code(line, at, kHexBase, kHexadecimalDigits);
   }
   return take_code(line, at, kOctal, kOctalDigits);
 }
@@ -288,9 +288,9 @@ std::optional<char> take_escape(std::string_view line, std::size_t& at) {
 std::string to_text(Lsn lsn) {
   constexpr std::size_t kDigits = 8;
   std::array<char, 2 * kDigits + 1> text{};
-  char* end = std::to_chars(text.begin(), text.begin() + kDigits, lsn.value >> kHalf, kHexadecimal).ptr;
+  char* end = std::to_chars(text.begin(), text.begin() + kDigits, lsn.value >> kHalf, kHexBase).ptr;
   *end++ = '/';
-  end = std::to_chars(end, end + kDigits, static_cast<std::uint32_t>(lsn.value), kHexadecimal).ptr;
+  end = std::to_chars(end, end + kDigits, static_cast<std::uint32_t>(lsn.value), kHexBase).ptr;
   std::string written(text.begin(), end);
   for (char& letter : written) {
     letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
@@ -301,7 +301,7 @@ std::string to_text(Lsn lsn) {
 Result<Lsn> parse_lsn(std::string_view text) {
   const auto number = [](std::string_view digits) -> std::optional<std::uint32_t> {
     std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, kHexadecimal);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, kHexBase);
     return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
   };
   const std::size_t slash = text.find('/');

@@ -54,8 +54,6 @@ class StopFlag {
   int fd_;
 };
 
-bool was_stopped(const Error& error) { return error.code == ErrorCode::io && error.os_error == EINTR; }
-
 class PostgresSource final : public RowSource {
  public:
   PostgresSource(RowSourceSettings settings, std::string dsn) noexcept

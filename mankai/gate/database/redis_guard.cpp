@@ -13,13 +13,10 @@
 namespace mankai {
 namespace {
 
+using detail::kBytesWithinLife;
+using detail::kLoadLives;
+using detail::kPieceBytes;
 using detail::RedisConnection;
-
-// One piece blocks other clients for less than a millisecond.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
-// An abandoned load expires after this time, which restarts every kBytesWithinLife bytes.
-constexpr std::string_view kLoadLives = "600000";  // milliseconds
-constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
 std::string random_name() {
   constexpr std::size_t kTextBytes = 32;

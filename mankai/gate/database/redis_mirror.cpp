@@ -13,15 +13,13 @@
 namespace mankai {
 namespace {
 
+using detail::kBytesWithinLife;
+using detail::kLoadLives;
+using detail::kPieceBytes;
 using detail::RedisConnection;
 
-// One piece blocks other clients for less than a millisecond.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 // Some servers refuse a command with more words, and it blocks other clients.
 constexpr std::size_t kMostItems = 100'000;
-// An abandoned load expires after this time, which restarts every kBytesWithinLife bytes.
-constexpr std::string_view kLoadLives = "600000";  // milliseconds
-constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
 std::unexpected<Error> fail_address(std::string_view text, std::string_view why) {
   return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "': " + std::string(why) +

@@ -8,6 +8,7 @@
 /// Order of calls: install, snapshot | start(position), next…, acknowledge, next… | uninstall. Only install and
 /// uninstall change the database; acknowledge lets it discard changes.
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -136,6 +137,11 @@ class RowSource {
   /// Sets a function that waiting calls poll; once it returns true, they end as after `stop`. Call this first.
   virtual void stop_when(std::function<bool()> should_stop) = 0;
 };
+
+/// Whether a call of a RowSource failed because of `stop`.
+[[nodiscard]] inline bool was_stopped(const Error& error) noexcept {
+  return error.code == ErrorCode::io && error.os_error == EINTR;
+}
 
 /// Makes the source that the settings name, without connecting. Errors: invalid_argument for a source that is neither
 /// "sqlite:" nor "postgres:", or has a password in it.

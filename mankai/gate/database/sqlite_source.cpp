@@ -76,7 +76,7 @@ std::string mark_text(std::int64_t mark) {
   return {digits.begin(), end};
 }
 
-bool is_name(std::string_view text) {
+bool is_sql_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
@@ -507,7 +507,7 @@ Result<std::unique_ptr<RowSource>> open_sqlite_source(const RowSourceSettings& s
   if (settings.table.empty() || settings.key.empty()) {
     return fail(ErrorCode::invalid_argument, "a source needs a table and its column of keys");
   }
-  if (!is_name(settings.installed)) {
+  if (!is_sql_name(settings.installed)) {
     return fail(ErrorCode::invalid_argument, "what is installed is named by letters, digits and '_'");
   }
   return std::make_unique<SqliteSource>(settings, settings.source.substr(kScheme.size()));

@@ -18,7 +18,7 @@ constexpr bool is_word_byte(char byte) noexcept {
   return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '-';
 }
 
-RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
+RuleEntry skip_adblock(RuleSkip reason) noexcept { return {.skipped = reason}; }
 
 // "~third-party", "domain=a.example|b.example".
 bool is_option(std::string_view text) noexcept {
@@ -137,7 +137,7 @@ RuleEntry read_pattern(const Pattern& pattern, bool has_match_case) noexcept {
   const std::size_t end = std::min(pattern.text.find_first_of("/?", begin), pattern.text.size());
   const std::string_view path = pattern.text.substr(end);
   if (const auto reason = path.empty() ? check_host_only(pattern) : check_path(path, pattern)) {
-    return skip(*reason);
+    return skip_adblock(*reason);
   }
   RuleEntry entry = read_url(pattern.text, Spaces::refused);
   const bool has_letters = std::ranges::any_of(path, is_letter);
@@ -155,7 +155,7 @@ RuleEntry read_unanchored(std::string_view filter) noexcept {
   filter.remove_suffix(filter.ends_with('^') ? 1 : 0);
   const bool is_below_host = filter.starts_with('.') || filter.starts_with("*.");
   if (filter.find('*', is_below_host ? 1 : 0) != std::string_view::npos) {
-    return skip(RuleSkip::wildcard);
+    return skip_adblock(RuleSkip::wildcard);
   }
   RuleEntry entry = read_url(filter, Spaces::refused);
   if (entry.skipped == RuleSkip::network || entry.skipped == RuleSkip::fragment) {
@@ -163,7 +163,7 @@ RuleEntry read_unanchored(std::string_view filter) noexcept {
   }
   if (entry.skipped || entry.may_be_single_label || filter.find_first_of("^|") != std::string_view::npos ||
       !looks_like_rule(entry.text)) {
-    return skip(RuleSkip::unanchored);
+    return skip_adblock(RuleSkip::unanchored);
   }
   const std::size_t scheme = entry.text.find("://");
   const bool has_scheme = scheme != std::string_view::npos;
@@ -175,7 +175,7 @@ RuleEntry read_unanchored(std::string_view filter) noexcept {
 RuleEntry read_filter(std::string_view filter) noexcept {
   const std::string_view options = take_options(filter);
   if (filter.size() > 1 && filter.starts_with('/') && filter.ends_with('/')) {
-    return skip(RuleSkip::regex);
+    return skip_adblock(RuleSkip::regex);
   }
   if (const auto skipped = check_options(options)) {
     return *skipped;
@@ -185,7 +185,7 @@ RuleEntry read_filter(std::string_view filter) noexcept {
   }
   Pattern pattern;
   if (const auto reason = take_anchors(filter, pattern)) {
-    return skip(*reason);
+    return skip_adblock(*reason);
   }
   return read_pattern(pattern, options.contains("match-case"));
 }

@@ -58,30 +58,30 @@ bool lists_ids(const RuleTable::Node& node) {
   return node.is_rule() && (node.ids.size() > 1 || !node.ids.contains(kIdOfLists));
 }
 
-std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt, std::string("rules: ") + what); }
+std::unexpected<Error> wrong_rules(const char* what) { return fail(ErrorCode::corrupt, std::string("rules: ") + what); }
 
 }  // namespace
 
 Result<NodeSection> NodeSection::from_bytes(std::span<const std::byte> bytes) {
   if (bytes.size() < Layout().digests()) {
-    return wrong("too short");
+    return wrong_rules("too short");
   }
   const Layout layout = layout_of(bytes);
   // Bound the counts before they are multiplied.
   if (layout.nodes > bytes.size() / kWord || layout.ids > bytes.size() / kWord || layout.bytes() != bytes.size() ||
       layout.nodes > std::numeric_limits<std::uint32_t>::max()) {
-    return wrong("the length contradicts the counts");
+    return wrong_rules("the length contradicts the counts");
   }
   NodeSection section;
   section.rebase(bytes);
   for (std::size_t node = 0; node < section.size(); ++node) {
     if (!section.is_node_right(node)) {
-      return wrong("an invalid node");
+      return wrong_rules("an invalid node");
     }
     section.rule_count_ += section.is_rule(node) ? 1 : 0;
   }
   if (!section.are_ids_right()) {
-    return wrong("ids of no rule, or out of order");
+    return wrong_rules("ids of no rule, or out of order");
   }
   return section;
 }

@@ -186,7 +186,7 @@ class RuleRates {
   std::unordered_map<std::uint64_t, Anchor> anchors_;
 };
 
-std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt, std::string("base: ") + what); }
+std::unexpected<Error> wrong_base(const char* what) { return fail(ErrorCode::corrupt, std::string("base: ") + what); }
 
 std::vector<std::byte> class_bytes(const RuleBaseHeader& header, const std::vector<HostEntry>& classes) {
   std::vector<std::byte> out(sizeof(header) + classes.size() * sizeof(RuleBaseClass));
@@ -207,14 +207,14 @@ bool is_rate(double rate) { return rate >= 0 && rate <= 1; }
 
 Result<std::vector<HostEntry>> read_classes(const RuleBaseHeader& header, std::span<const std::byte> bytes) {
   if (header.classes == 0 || header.classes > kClassesMax || bytes.size() != header.classes * sizeof(RuleBaseClass)) {
-    return wrong("the number of classes is wrong");
+    return wrong_base("the number of classes is wrong");
   }
   std::vector<HostEntry> classes;
   for (std::size_t i = 0; i < header.classes; ++i) {
     RuleBaseClass each;
     std::memcpy(&each, bytes.data() + i * sizeof(each), sizeof(each));
     if (each.is_rule > 1 || each.has_query > 1 || each.zero != 0) {
-      return wrong("an invalid class");
+      return wrong_base("an invalid class");
     }
     classes.push_back({.is_rule = each.is_rule == 1,
                        .has_query = each.has_query == 1,
@@ -222,7 +222,7 @@ Result<std::vector<HostEntry>> read_classes(const RuleBaseHeader& header, std::s
                        .path_mask = each.path_mask});
   }
   if (classes.front() != HostEntry{.is_rule = true}) {
-    return wrong("class 0 is not that of a rule alone");
+    return wrong_base("class 0 is not that of a rule alone");
   }
   return classes;
 }
@@ -268,14 +268,14 @@ Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std:
 Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::span<const std::byte> classes) {
   RuleBaseHeader header;
   if (classes.size() < sizeof(header)) {
-    return wrong("too short");
+    return wrong_base("too short");
   }
   std::memcpy(&header, classes.data(), sizeof(header));
   MANKAI_ASSIGN(auto entries, read_classes(header, classes.subspan(sizeof(header))));
   if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_absent) || header.host_depth_max > kBaseDepthMax ||
       header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
-    return wrong("an invalid header");
+    return wrong_base("an invalid header");
   }
   MANKAI_ASSIGN(const auto map, FuseMap::from_cells(header.map, {reinterpret_cast<const std::uint64_t*>(cells.data()),
                                                                  cells.size() / sizeof(std::uint64_t)}));

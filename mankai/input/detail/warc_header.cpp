@@ -41,7 +41,7 @@ std::string_view without_brackets(std::string_view uri) noexcept {
 }
 
 /// The header fields that are read. If a field is repeated, the first counts.
-struct Fields {
+struct WarcFields {
   std::optional<std::string> type;
   std::optional<std::string> length;
   std::optional<std::string> uri;
@@ -60,8 +60,8 @@ struct Fields {
   }
 };
 
-Result<Fields> read_fields(std::string_view rest) {
-  Fields fields;
+Result<WarcFields> read_fields(std::string_view rest) {
+  WarcFields fields;
   std::string* current = nullptr;
   bool has_field = false;
   while (!rest.empty()) {
@@ -97,7 +97,7 @@ Result<void> check_version(std::string_view line) {
   return {};
 }
 
-Result<std::uint64_t> length_of(const Fields& fields) {
+Result<std::uint64_t> length_of(const WarcFields& fields) {
   if (!fields.length) {
     return fail(ErrorCode::corrupt, "has no Content-Length");
   }

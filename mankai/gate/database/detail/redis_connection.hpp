@@ -2,6 +2,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,12 @@
 #include "mankai/gate/database/redis_mirror.hpp"
 
 namespace mankai::detail {
+
+/// One piece of a load blocks other clients for less than a millisecond.
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
+/// An abandoned load expires after this time, which restarts every kBytesWithinLife bytes.
+inline constexpr std::string_view kLoadLives = "600000";  // milliseconds
+inline constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
 class RedisReply {
  public:

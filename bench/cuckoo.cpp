@@ -1,0 +1,319 @@
+// The cuckoo filter beside the limit of the machine (two random cache lines per key, in as much memory), beside
+// efficient/cuckoofilter if it was found, and beside scalable-counting-bloom. Usage: cuckoo [ROUNDS [KEYS]]
+//
+// All peers of a row run in turns in one process, and a figure is the median of its turns: compare ratios of one run.
+// Keys are 64-bit integers and hashing is included. Additions and removals keep the load at 0.95: each turn removes
+// keys and adds them again.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/cuckoo/cuckoo.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+
+#ifdef MANKAI_CUCKOOFILTER
+#include "cuckoofilter.h"
+#endif
+
+namespace mankai::bench {
+namespace {
+
+constexpr std::size_t kTurn = 20'000;  // keys per turn
+
+std::uint64_t key(std::uint64_t number) noexcept {
+  std::uint64_t mixed = number * 0x9E3779B97F4A7C15 + 0xD1342543DE82EF95;
+  mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93;
+  return mixed ^ mixed >> 32;
+}
+
+/// What is timed in turns: a function of a turn's number, which prepares and returns the work.
+struct Runner {
+  std::string name;
+  std::function<double(std::uint64_t)> nanoseconds;  ///< of one turn, per key
+};
+
+/// Time of the thread: other programs' share of the processor does not count.
+double thread_nanoseconds() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+template <class Work>
+double time_per_key(const Work& work) {
+  const double start = thread_nanoseconds();
+  work();
+  return (thread_nanoseconds() - start) / static_cast<double>(kTurn);
+}
+
+/// Prints the median of each runner and its ratio to the first one.
+void race(const std::string& row, const std::vector<Runner>& runners, std::uint64_t rounds) {
+  std::vector<std::vector<double>> times(runners.size());
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      times[(i + round) % runners.size()].push_back(runners[(i + round) % runners.size()].nanoseconds(round));
+    }
+  }
+  double first = 0;
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    std::ranges::nth_element(times[i], times[i].begin() + static_cast<std::ptrdiff_t>(rounds / 2));
+    const double median = times[i][rounds / 2];
+    first = i == 0 ? median : first;
+    std::printf("%-34s %-34s %8.2f ns %6.2f\n", row.c_str(), runners[i].name.c_str(), median, first / median);
+  }
+  std::fflush(stdout);
+}
+
+std::vector<std::uint64_t> keys(std::uint64_t from, std::size_t count = kTurn) {
+  std::vector<std::uint64_t> made(count);
+  std::ranges::generate(made, [from]() mutable { return key(from++); });
+  return made;
+}
+
+/// Members of a filter of `total` keys, other ones in each turn.
+std::vector<std::uint64_t> members(std::uint64_t total, std::uint64_t turn) {
+  return keys(turn * kTurn * 7919 % (total - kTurn));
+}
+std::vector<std::uint64_t> absent(std::uint64_t total, std::uint64_t turn) { return keys(total + turn * kTurn); }
+
+/// Reads both lines of each key with as many in flight as our batches have, and nothing else.
+class TwoLines {
+ public:
+  explicit TwoLines(std::uint64_t bytes)
+      : lines_(bytes / kCacheLineBytes), words_(std::make_unique<std::uint64_t[]>(lines_ * 8)) {
+    for (std::uint64_t i = 0; i < lines_ * 8; ++i) {
+      words_[i] = key(i);
+    }
+  }
+  std::uint64_t ask(std::span<const std::uint64_t> asked) const {
+    constexpr std::size_t kWindow = 32;
+    std::uint64_t found = 0;
+    for (std::size_t start = 0; start < asked.size(); start += kWindow) {
+      const auto window = asked.subspan(start, std::min(kWindow, asked.size() - start));
+      for (const std::uint64_t each : window) {
+        __builtin_prefetch(line(each));
+        __builtin_prefetch(line(each * 0x9E3779B97F4A7C15));
+      }
+      for (const std::uint64_t each : window) {
+        found += static_cast<std::uint64_t>(*line(each) == each) + (*line(each * 0x9E3779B97F4A7C15) == each ? 1U : 0U);
+      }
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] const std::uint64_t* line(std::uint64_t hash) const { return &words_[fastrange(hash, lines_) * 8]; }
+
+  std::uint64_t lines_;
+  std::unique_ptr<std::uint64_t[]> words_;
+};
+
+volatile std::uint64_t sink = 0;
+
+template <class F>
+F filled(F filter, std::uint64_t total) {
+  constexpr std::size_t kBatch = 100'000;
+  for (std::uint64_t from = 0; from < total; from += kBatch) {
+    filter.insert(std::span<const std::uint64_t>(keys(from, std::min<std::uint64_t>(kBatch, total - from))));
+  }
+  return filter;
+}
+
+template <class F>
+Runner single_lookups(const std::string& name, const F& filter, std::uint64_t total, bool hits) {
+  return {.name = name, .nanoseconds = [&filter, total, hits](std::uint64_t turn) {
+            const auto asked = hits ? members(total, turn) : absent(total, turn);
+            const Hasher hash = filter.hasher();
+            return time_per_key([&] {
+              std::uint64_t found = 0;
+              for (const std::uint64_t each : asked) {
+                found += filter.may_contain(hash(each)) ? 1U : 0U;
+              }
+              sink = found;
+            });
+          }};
+}
+
+template <class F>
+Runner batch_lookups(const std::string& name, const F& filter, std::uint64_t total, bool hits) {
+  return {.name = name, .nanoseconds = [&filter, total, hits](std::uint64_t turn) {
+            const auto asked = hits ? members(total, turn) : absent(total, turn);
+            const auto outcomes = std::make_unique<bool[]>(kTurn);
+            return time_per_key([&] {
+              filter.may_contain(std::span<const std::uint64_t>(asked), std::span(outcomes.get(), kTurn));
+              sink = static_cast<std::uint64_t>(outcomes[0]);
+            });
+          }};
+}
+
+/// Removes members and adds them again; times one of both.
+Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
+  return {.name = name, .nanoseconds = [&filter, total, times_adding](std::uint64_t turn) {
+            const auto changed = members(total, turn);
+            const Hasher hash = filter.hasher();
+            const double removing = time_per_key([&] {
+              for (const std::uint64_t each : changed) {
+                sink = static_cast<std::uint64_t>(filter.erase(hash(each)));
+              }
+            });
+            const double adding = time_per_key([&] {
+              for (const std::uint64_t each : changed) {
+                filter.insert(hash(each));
+              }
+            });
+            return times_adding ? adding : removing;
+          }};
+}
+
+Runner batch_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
+  return {.name = name, .nanoseconds = [&filter, total, times_adding](std::uint64_t turn) {
+            const auto changed = members(total, turn);
+            std::vector<Digest> digests(kTurn);
+            std::vector<EraseResult> results(kTurn);
+            const Hasher hash = filter.hasher();
+            const double removing = time_per_key([&] {
+              hash(std::span<const std::uint64_t>(changed), std::span(digests));
+              filter.erase(digests, results);
+            });
+            const double adding = time_per_key([&] {
+              hash(std::span<const std::uint64_t>(changed), std::span(digests));
+              filter.insert(std::span<const Digest>(digests));
+            });
+            return times_adding ? adding : removing;
+          }};
+}
+
+Cuckoo fixed(std::uint64_t total, std::uint32_t counts, std::uint32_t fingerprint) {
+  return filled(Cuckoo::create({.keys = total,
+                                .growth = 0,
+                                .counts = counts,
+                                .fingerprint_bits = fingerprint,
+                                .hash = {.kind = HashKind::xxh3, .seed = {1, 2}}})
+                    .value(),
+                total);
+}
+
+void lookups_of_one_width(std::uint64_t total, std::uint32_t counts, std::uint32_t fingerprint, std::uint64_t rounds) {
+  const Cuckoo filter = fixed(total, counts, fingerprint);
+  const TwoLines limit(filter.cells_bytes());
+  const Runner two_lines{.name = "limit: two lines", .nanoseconds = [&](std::uint64_t turn) {
+                           const auto asked = absent(total, turn);
+                           return time_per_key([&] { sink = limit.ask(asked); });
+                         }};
+  const std::string row = std::to_string(filter.slot().bits()) + "-bit slots, " + std::to_string(total) + " keys";
+  race(row + ": misses", {two_lines, batch_lookups("batches", filter, total, false)}, rounds);
+  race(row + ": hits", {two_lines, batch_lookups("batches", filter, total, true)}, rounds);
+}
+
+void grown(std::uint64_t rounds) {
+  constexpr std::uint64_t kTotal = 5'000'000;
+  constexpr std::uint64_t kFirst = 100'000;
+  const HashSpec hash{.kind = HashKind::xxh3, .seed = {1, 2}};
+  const Cuckoo cuckoo = filled(Cuckoo::create({.keys = kFirst, .hash = hash}).value(), kTotal);
+  const auto counting =
+      filled(ScalableCountingBloom::create({.keys = kFirst, .fpr = 0.01, .hash = hash}).value(), kTotal);
+  std::printf("grown: %.1f bits per key, scalable-counting-bloom %.1f\n",
+              static_cast<double>(cuckoo.cells_bytes()) * 8 / kTotal,
+              static_cast<double>(counting.cells_bytes()) * 8 / kTotal);
+  for (const bool hits : {false, true}) {
+    const std::string row = std::string("5e6 keys grown from 1e5: ") + (hits ? "hits" : "misses");
+    race(row + ", single",
+         {single_lookups("scalable-counting-bloom", counting, kTotal, hits),
+          single_lookups("cuckoo", cuckoo, kTotal, hits)},
+         rounds);
+    race(row + ", batches",
+         {batch_lookups("scalable-counting-bloom", counting, kTotal, hits),
+          batch_lookups("cuckoo", cuckoo, kTotal, hits)},
+         rounds);
+  }
+}
+
+#ifdef MANKAI_CUCKOOFILTER
+void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
+  const auto total = static_cast<std::uint64_t>(static_cast<double>(slots) * 0.95);
+  using Peer = cuckoofilter::CuckooFilter<std::uint64_t, 12>;
+  Peer peer(slots * 95 / 100);
+  for (std::uint64_t i = 0; i < total; ++i) {
+    if (peer.Add(key(i)) != cuckoofilter::Ok) {
+      std::printf("cuckoofilter refused key %llu\n", static_cast<unsigned long long>(i));
+      return;
+    }
+  }
+  Cuckoo plain = fixed(total, 0, 12);
+  Cuckoo counted = fixed(total, 2, 12);
+  std::printf("%llu keys: cuckoofilter %.2f, ours %.2f, with counts %.2f bits per key\n",
+              static_cast<unsigned long long>(total),
+              static_cast<double>(peer.SizeInBytes()) * 8 / static_cast<double>(total),
+              static_cast<double>(plain.cells_bytes()) * 8 / static_cast<double>(total),
+              static_cast<double>(counted.cells_bytes()) * 8 / static_cast<double>(total));
+  for (const bool hits : {false, true}) {
+    const Runner theirs{.name = "cuckoofilter", .nanoseconds = [&](std::uint64_t turn) {
+                          const auto asked = hits ? members(total, turn) : absent(total, turn);
+                          return time_per_key([&] {
+                            std::uint64_t found = 0;
+                            for (const std::uint64_t each : asked) {
+                              found += peer.Contain(each) == cuckoofilter::Ok ? 1U : 0U;
+                            }
+                            sink = found;
+                          });
+                        }};
+    race(std::to_string(total) + " keys: " + (hits ? "hits" : "misses"),
+         {theirs, single_lookups("single", plain, total, hits), single_lookups("single, counts", counted, total, hits),
+          batch_lookups("batches", plain, total, hits), batch_lookups("batches, counts", counted, total, hits)},
+         rounds);
+  }
+  for (const bool adds : {false, true}) {
+    const Runner theirs{.name = "cuckoofilter", .nanoseconds = [&](std::uint64_t turn) {
+                          const auto changed = members(total, turn);
+                          const double removing = time_per_key([&] {
+                            for (const std::uint64_t each : changed) {
+                              sink = static_cast<std::uint64_t>(peer.Delete(each));
+                            }
+                          });
+                          const double adding = time_per_key([&] {
+                            for (const std::uint64_t each : changed) {
+                              sink = static_cast<std::uint64_t>(peer.Add(each));
+                            }
+                          });
+                          return adds ? adding : removing;
+                        }};
+    race(std::to_string(total) + " keys: " + (adds ? "additions" : "removals"),
+         {theirs, single_changes("single", plain, total, adds), single_changes("single, counts", counted, total, adds),
+          batch_changes("batches", plain, total, adds), batch_changes("batches, counts", counted, total, adds)},
+         rounds);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace mankai::bench
+
+int main(int count, char** arguments) {
+  using namespace mankai::bench;
+  const std::uint64_t rounds = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 101;
+  const std::uint64_t most = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 100'000'000;
+#ifdef MANKAI_CUCKOOFILTER
+  for (const std::uint64_t slots : {1U << 16U, 1U << 20U, 1U << 23U, 1U << 26U}) {
+    if (slots <= most) {
+      beside_the_original(slots, rounds);
+    }
+  }
+#else
+  std::printf("MISSING efficient/cuckoofilter: set CUCKOOFILTER_INCLUDE_DIR to the folder of cuckoofilter.h\n");
+#endif
+  lookups_of_one_width(10'000'000, 4, 12, rounds);
+  for (const auto& [counts, fingerprint] : {std::pair{0U, 8U}, {0U, 10U}, {0U, 12U}, {0U, 14U}, {4U, 12U}, {0U, 20U}}) {
+    lookups_of_one_width(std::min<std::uint64_t>(60'000'000, most), counts, fingerprint, rounds);
+  }
+  grown(rounds);
+  return 0;
+}
