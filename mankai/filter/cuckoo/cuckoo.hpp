@@ -1,27 +1,27 @@
 #pragma once
 
-/// A cuckoo filter that counts, grows and expires: keys can be taken out again at a third of the memory of a counting
-/// Bloom filter, and each key may have a time to live of its own.
+/// A cuckoo filter that counts, grows and expires: keys can be removed at a third of the memory of a counting Bloom
+/// filter, and each key may have a time to live of its own.
 ///
-/// Sub-filters (cuckoo_table.hpp) of c, 2c, 4c … keys. Insertions go to the newest; when it finds no room for a key, to
-/// an older one that has room again, and else it opens the next one. Their buckets are nested, so that an entry of a
-/// larger one is one of every smaller one, too, seen through fewer bits. Erasing therefore takes from the newest
-/// sub-filter that has the key: if that unit was another key's, that key agrees with this one on all of these bits, and
-/// so on those of the sub-filter in which this key's own unit stays behind; it is found there. Sub-filters with
-/// unrelated buckets lose members, in whichever order one erases.
+/// Sub-filters (cuckoo_table.hpp) hold c, 2c, 4c … keys. An insertion goes to the newest one; if that has no room for
+/// the key, to an older one that has room again; otherwise it opens the next one. Their buckets are nested: an entry of
+/// a larger sub-filter, cut to fewer bits, is an entry of every smaller one. So a removal takes a unit from the newest
+/// sub-filter that has the key. If that unit was another key's, both keys agree on all bits of that sub-filter, hence
+/// on those of the older one that still has the unit of the removed key, and the other key is found there. If buckets
+/// were unrelated, members would be lost whatever the order of removal.
 ///
 /// Expiry: a generation lasts `max_ttl / 13`, and a key lives until one of the next 14 begins: never less than its time
-///         to live, and one generation longer at most. A key that was added several times lives as long as the addition
-///         that expires last; erasing it takes out the addition that would expire first. The unit that is taken may
-///         have been another key's, so whatever else matches the key is made to live as long as that unit.
+///         to live, and at most one generation longer. A key that was added several times lives as long as the addition
+///         that expires last; a removal removes the addition that would expire first. The removed unit may have been
+///         another key's, so every other slot that matches the key gets at least that unit's expiry.
 ///
 /// Formula: rate of a sub-filter at its capacity 7.64 / 2^f. The rate of a growing filter is split evenly over 17
 ///          sub-filters, and halved for each that follows them: the whole stays below the target.
 ///          Bits per key at 1 %: 11.2 fixed, 14.9 growing; 14.9 and 16.8 with two bits of count, 14.9 and 22.3 with
 ///          four.
-/// Cannot:  tell a false positive from a member: erasing an absent key takes a unit of some member's at the false
-///          positive rate. An insertion that is skipped because the key is found (add-if-absent) is not one: erasing
-///          the key then may take out the one that it was mistaken for.
+/// Cannot:  distinguish a false positive from a member: removing an absent key removes a unit of some member at the
+///          false-positive rate. If an insertion is skipped because the key is found (add-if-absent), the key has no
+///          unit of its own, and removing it may remove the key that it was mistaken for.
 
 #include <array>
 #include <cstdint>
@@ -79,29 +79,28 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
 
   [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
 
-  /// Adds a unit of a key; it lives for the longest time to live. A fixed filter takes keys beyond its capacity, too
-  /// (check_room). Errors: std::bad_alloc where a sub-filter cannot be made, which leaves the filter as it was.
+  /// Adds a unit of a key with the longest time to live. A fixed filter also accepts keys beyond its capacity
+  /// (check_room). Errors: std::bad_alloc if a sub-filter cannot be created; then nothing has changed.
   void insert(Digest digest) { insert_until(digest, latest_until()); }
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   /// Inserts, and returns whether the key was found before.
   bool observe(Digest digest);
-  /// Adds a unit of a key that lives until a generation. Pre: until_of gave it, and tick() is what it was then.
+  /// Adds a unit of a key that lives until a generation. Pre: until_of returned it, and tick() has not changed since.
   void insert_until(Digest digest, std::uint64_t until);
-  /// As insert_until, unless the filter is fixed and its one sub-filter has no room: returns false, nothing is changed.
+  /// As insert_until, but returns false, with nothing changed, if the filter is fixed and has no room.
   [[nodiscard]] bool try_insert_until(Digest digest, std::uint64_t until);
-  /// Takes a unit out. Without counts, a filter with expiry answers `stuck`: see check_erase.
+  /// Removes a unit. Returns `stuck` for a filter with expiry and without counts: see check_erase.
   EraseResult erase(Digest digest) noexcept;
-  /// How many units the key has, and those of keys that it is mistaken for.
+  /// Returns the units of the key and of the keys that it is mistaken for.
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
-  /// The moment until which the key is found at most, if nothing else is done; nothing for a key that is not found.
-  /// Pre: has_time().
+  /// Returns when the key expires if the filter does not change; nothing for an absent key. Pre: has_time().
   [[nodiscard]] std::optional<Time> expiry(Digest digest) const noexcept;
   void prefetch(Digest digest) const noexcept { slices().back().prefetch(digest); }
 
   using GrowingFilter::insert;
   using GrowingFilter::may_contain;
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
-  /// After std::bad_alloc the keys before the one that found no room are in.
+  /// After std::bad_alloc the keys before the one that got no memory are inserted.
   void insert(std::span<const Digest> digests);
   void insert_until(std::span<const Digest> digests, std::span<const std::uint64_t> until);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
@@ -110,36 +109,36 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
 
   /// Whether keys expire.
   [[nodiscard]] bool has_time() const noexcept { return params().epoch_us != 0; }
-  /// Lets time pass. Cost: at most one pass over the cells.
+  /// Advances time. Cost: at most one pass over the cells; less if insertions have swept them.
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return slices()[0].tick(); }
-  /// A generation; without expiry the longest duration there is, so that time stands still.
+  /// A generation; without expiry the longest possible duration, so that time never advances.
   [[nodiscard]] Duration epoch() const noexcept;
-  /// The generation of a filter with so long a time to live; `resolution` as in Options.
+  /// The generation of a filter with this time to live; `resolution` as in Options.
   [[nodiscard]] static Duration generation_for(Duration max_ttl, Duration resolution) noexcept;
   [[nodiscard]] Duration max_ttl() const noexcept { return epoch() * std::int64_t{params().lifetime}; }
-  /// The generation until which a key must live that expires at a time. Errors: invalid_argument without expiry, for a
-  /// time that has come, and beyond the longest time to live.
+  /// Returns the generation until which a key must live to expire at a time. Errors: invalid_argument without expiry,
+  /// for a time in the past, and beyond the longest time to live.
   [[nodiscard]] Result<std::uint64_t> until_of(Time expiry) const;
-  /// The generation until which a key lives that is added now for the longest time to live.
+  /// The generation until which a key lives that is added now with the longest time to live.
   [[nodiscard]] std::uint64_t latest_until() const noexcept { return tick().value + params().lifetime + 1; }
   /// Whether a generation may be an argument of insert_until.
   [[nodiscard]] bool is_until(std::uint64_t until) const noexcept {
     return has_time() && until > tick().value && until <= latest_until();
   }
 
-  /// Errors: out_of_space for a fixed filter that has no room for so many keys more.
+  /// Errors: out_of_space for a fixed filter without room for this many more keys.
   [[nodiscard]] Result<void> check_room(std::size_t keys) const;
   /// Errors: invalid_argument for a filter with expiry and without counts.
   [[nodiscard]] Result<void> check_erase() const;
 
-  /// Takes over the other filter's sub-filters. The rates add up. Errors: invalid_argument when seeds, growth or time
-  /// differ, or there would be too many sub-filters; out_of_space, which leaves both as they were.
+  /// Copies the other filter's sub-filters into this one. The rates add up. Errors: invalid_argument if seeds, growth
+  /// or time differ, or there would be too many sub-filters; out_of_space. Errors change nothing.
   [[nodiscard]] Result<void> merge(const Cuckoo& other);
-  /// Moves keys to older sub-filters, as far as these have room, and drops those that are empty. Cost: a pass over the
-  /// cells, and a search for room per key. Threads: needs the filter alone.
+  /// Moves keys to older sub-filters with room and drops empty ones. Cost: a pass over the cells. Threads: needs the
+  /// filter alone.
   void compact() noexcept;
-  /// Forgets every key and all sub-filters but the first.
+  /// Removes all keys, and all sub-filters but the first.
   void clear() noexcept;
 
   /// 0 for a filter that does not grow.
@@ -152,14 +151,14 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     return static_cast<unsigned>(slice_count()) * slices()[0].probes_per_key();
   }
   [[nodiscard]] double lines_per_key() const noexcept { return 2 * static_cast<double>(slice_count()); }
-  /// The rate that the formula gives for so many distinct keys in a filter grown from empty.
+  /// The false-positive rate of the formula for this many distinct keys in a filter grown from empty.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
 
-  /// What the first sub-filter of a request takes.
+  /// Size of the first sub-filter of a request.
   struct Size {
     CuckooSlot slot;
     std::uint64_t cells_bytes;
-    double load;  ///< share of its slots that so many keys take
+    double load;  ///< share of its slots that the keys take
   };
   /// Errors: invalid_argument for an impossible request.
   [[nodiscard]] static Result<Size> size_of(const Options& options);

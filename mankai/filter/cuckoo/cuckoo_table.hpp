@@ -6,19 +6,19 @@
 ///
 ///     | fingerprint (f) | count (m) | tag (g) |      low bits on the right
 ///
-/// Two keys with equal fingerprints and the same pair of buckets are of one *class*: the table cannot tell them apart.
-/// It counts *units*: an insertion adds a unit to the class of its key, an erasure takes one away, and a key is found
-/// while its class has one. Moves between the two buckets of a pair do not change a class. So whoever erases only what
-/// was inserted never loses a key.
+/// Two keys with equal fingerprints and the same pair of buckets are of one *class*: the table cannot distinguish them.
+/// It counts *units*: an insertion adds a unit to the class of its key, a removal removes one, and a key is found while
+/// its class has a unit. Moves between the two buckets of a pair do not change a class. So if only inserted keys are
+/// removed, no key is lost.
 ///
-///   - without counts, a slot is one unit, and a class that fills all slots of its pair is stuck: nobody knows how many
-///     more units it has had, so insertions and erasures leave it as it is.
-///   - counts are exact up to 2^m - 2 in a slot; a class takes up to four slots, and the highest count is stuck.
-///   - with expiry, a slot is taken until the generation that its tag says; a further unit of its class keeps the later
-///     of the two expiries. Without counts a further unit is not counted, and nothing can be erased.
+///   - Without counts, a slot is one unit. A class that fills all slots of its pair is stuck: further units were not
+///     counted, so insertions and removals do not change it.
+///   - Counts are exact up to 2^m - 2 in a slot; a class has up to four slots, and the highest count is stuck.
+///   - With expiry, a slot is taken until the generation of its tag; a further unit of its class keeps the later of the
+///     two expiries. Without counts a further unit is not counted, and nothing can be removed.
 ///
 /// Buckets are nested: a table of level L has n << L buckets, and the pair of a key there, divided by 2^L, is its pair
-/// in the table of level 0, whatever the widths of the fingerprints. cuckoo.hpp says what that is good for.
+/// in the table of level 0, whatever the widths of the fingerprints; cuckoo.hpp says why.
 ///
 /// Source:  [Fan2014]; counts, nesting and expiry are ours. The search for room is breadth-first as in [Li2014].
 
@@ -35,26 +35,26 @@
 
 namespace mankai {
 
-/// What a slot holds, in bits.
+/// The fields of a slot, in bits.
 struct CuckooSlot {
   std::uint32_t fingerprint = 0;
   std::uint32_t count = 0;  ///< 0, 2 or 4
   std::uint32_t tag = 0;    ///< 0 or 4
 
-  /// The narrowest slot that the fields fit into, its fingerprint widened to fill it; one of kSlotBits.
+  /// The same fields with the fingerprint widened to fill the slot, whose width is one of kSlotBits.
   [[nodiscard]] CuckooSlot widened() const noexcept;
   [[nodiscard]] std::uint32_t bits() const noexcept;
-  /// The probability that a full table answers yes to an absent key: 8 slots are compared.
+  /// The false-positive rate of a full table: 8 slots are compared.
   [[nodiscard]] double fpr() const noexcept;
 
   friend bool operator==(const CuckooSlot&, const CuckooSlot&) = default;
 };
 
-/// The generations of expiry tags: a key lives through at most kLifetime of them besides the one it came in.
+/// Number of expiry tags; a key lives for at most kCuckooLifetime generations after the one in which it was added.
 inline constexpr std::uint64_t kCuckooTags = 15;
 inline constexpr std::uint64_t kCuckooLifetime = kCuckooTags - 2;
 
-/// Counts moves of slots, so that a reader who missed a key knows whether to look again. Moves with its table.
+/// Counts moves of slots: a reader that did not find a key looks again if the count has changed. Moves with its table.
 class CuckooMoves {
  public:
   CuckooMoves() noexcept = default;
@@ -75,9 +75,9 @@ class CuckooMoves {
 };
 
 /// See the top of this file. Cost: two cache lines per key.
-/// Threads: any number of readers beside one writer, whose moves never hide a key: an entry is copied, then the moves
-///          are counted, then the old copy is freed, and a reader who finds nothing looks again if the count changed.
-///          A new time counts as a move. `seal`, `to_bytes`, `clear`, `absorb` and moving need the table alone.
+/// Threads: any number of readers beside one writer, whose moves never hide a key: the writer copies an entry, counts
+///          the move, then frees the old copy; a reader that finds nothing looks again if the count has changed. An
+///          advance counts as a move. `seal`, `to_bytes`, `clear`, `absorb` and moving need the table alone.
 class CuckooTable : public FlatFilter<CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = 14;
@@ -111,7 +111,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
     std::uint64_t slice_tag = 0;
   };
 
-  /// What became of an insertion.
+  /// Result of an insertion.
   enum class Added : std::uint8_t { added, full };
 
   /// Errors: invalid_argument for a table that is too large; out_of_space.
@@ -119,34 +119,35 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Errors: corrupt.
   [[nodiscard]] static Result<CuckooTable> from_image(Image source);
 
-  /// The buckets that hold so many keys, and what they and a line's padding take.
+  /// The buckets for this many keys, and their size with the padding of lines.
   [[nodiscard]] static std::uint64_t buckets_for(std::uint64_t keys) noexcept;
   [[nodiscard]] static std::uint64_t cells_bytes_for(std::uint64_t buckets, std::uint32_t slot_bits) noexcept;
 
-  /// Adds a unit, which lives until the generation `until` (without expiry: ignored). Changes nothing if it is full.
+  /// Adds a unit that lives until the generation `until` (ignored without expiry). Changes nothing if the table is
+  /// full.
   [[nodiscard]] Added insert(Digest digest, std::uint64_t until) noexcept;
-  /// Raises the expiry of a key that is in, to `until` at least; false if it is not in.
+  /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;
-  /// What `erase` did: a unit of expiry `until` was taken, or nothing.
+  /// Result of `erase`, and the expiry of the removed unit.
   struct Taken {
     EraseResult result = EraseResult::absent;
     std::uint64_t until = 0;
   };
-  /// Takes a unit of the key's class. Pre: without expiry or with counts.
+  /// Removes a unit of the key's class. Pre: without expiry or with counts.
   Taken erase(Digest digest) noexcept;
 
-  /// Moves the entries of a newer table here, as far as there is room: the buckets of a pair there lie in those of a
-  /// pair here, and its fingerprints are cut. Threads: needs both tables alone.
+  /// Moves the entries of a newer table here while there is room. Its buckets divide those here, and its fingerprints
+  /// are cut to the width here. Threads: needs both tables alone.
   void absorb(CuckooTable& newer) noexcept;
 
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
-  /// The latest generation until which the key is found, or 0 where it is not.
+  /// The latest generation until which the key is found; 0 for an absent key.
   [[nodiscard]] std::uint64_t until(Digest digest) const noexcept;
   void prefetch(Digest digest) const noexcept;
 
-  /// Lets time pass, to a generation that is not before this one. Cost: at most one pass over the cells.
+  /// Advances to a generation; an earlier one changes nothing. Cost: at most one pass over the cells.
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
   /// Frees expired slots in the next `lines` cache lines, so that `advance` has less to do. Returns how many lines it
@@ -193,7 +194,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   void add_taken(std::int64_t slots) noexcept;
   void add_units(std::int64_t units) noexcept;
 
-  // Beside each other, so that a query loads one or two lines of the table's own.
+  // Next to each other, so that a query loads one or two lines of this object.
   std::byte* cells_;
   std::uint64_t buckets_;
   std::uint64_t first_buckets_;

@@ -7,8 +7,8 @@
 ///
 ///     | 9 × 4 × 8 low bits | 9 × 4 × 4 bits | 9 × 4 × 2 high bits | 1 byte unused |
 ///
-/// A slot of 0 is free. Its low plane holds whatever is changed in place (counts and expiry), so that such a change is
-/// one store.
+/// A slot of 0 is free. Counts and expiry, which change in place, are in the low plane, so that such a change is one
+/// store.
 
 #include <array>
 #include <bit>
@@ -23,14 +23,14 @@ inline constexpr unsigned kSlotsPerBucket = 4;
 /// The widths that a slot can have.
 inline constexpr std::array<unsigned, 8> kSlotBits = {8, 10, 12, 14, 16, 20, 24, 32};
 
-/// How many buckets of such slots a cache line holds.
+/// Number of buckets in a cache line.
 [[nodiscard]] constexpr std::uint64_t buckets_per_line(unsigned slot_bits) noexcept {
   return kCacheLineBytes * 8 / (std::uint64_t{kSlotsPerBucket} * slot_bits);
 }
 
 namespace detail {
 
-// The words of a plane with four fields of 2, 4, 8 or 16 bits. Images have words of 64 bits, and are read at others
+// The words of a plane with four fields of 2, 4, 8 or 16 bits. Images have words of 64 bits, which are read as others
 // here.
 using Word8 = std::uint8_t __attribute__((may_alias));
 using Word16 = std::uint16_t __attribute__((may_alias));
