@@ -161,7 +161,7 @@ Subcommand count_subcommand() {
           .description =
               "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
               "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
-              "saturate at 15: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
+              "saturate: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
               "decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or "
               "of --at.\n\nmankai plan lists the kinds that count.",
           .examples = {{"mankai count spam.mk https://example.com/", "one key"},

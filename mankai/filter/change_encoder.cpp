@@ -117,7 +117,10 @@ class ChangeEncoder::Buffers {
       case KeyShape::path: MANKAI_TRY(write_paths(filter, keys)); break;
       case KeyShape::whole:
       case KeyShape::numbered:
-      case KeyShape::valued: begin_with_digests(filter, keys); break;
+      case KeyShape::valued:
+        begin_with_digests(filter, keys);
+        MANKAI_TRY(filter.check_room(payload_.at<Digest>(0, keys.size())));
+        break;
     }
     return change(Operation::insert, keys.size());
   }
@@ -196,7 +199,6 @@ ChangeEncoder& ChangeEncoder::operator=(ChangeEncoder&& other) noexcept = defaul
 
 Result<Change> ChangeEncoder::insert(Keys keys) {
   MANKAI_ASSERT(keys.size() <= kMaxKeys);
-  MANKAI_TRY(filter_->check_room(keys.size()));
   return buffers_->insert(*filter_, keys);
 }
 
@@ -217,8 +219,8 @@ Result<Change> ChangeEncoder::insert(Keys keys, std::span<const Time> times) {
 
 Result<Change> ChangeEncoder::insert_until(Keys keys, std::span<const Time> expiries) {
   MANKAI_ASSERT(keys.size() <= kMaxKeys && keys.size() == expiries.size());
-  MANKAI_TRY(filter_->check_room(keys.size()));
   buffers_->begin_with_digests(*filter_, keys);
+  MANKAI_TRY(filter_->check_room(buffers_->payload().at<Digest>(0, keys.size())));
   const std::span<std::uint64_t> until = buffers_->payload().add<std::uint64_t>(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     MANKAI_ASSIGN(until[i], filter_->until_of(expiries[i]));

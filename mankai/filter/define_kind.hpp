@@ -262,9 +262,9 @@ class KindBody final : public FilterBody {
       return {};
     }
   }
-  [[nodiscard]] Result<void> check_room(std::size_t keys) const override {
-    if constexpr (requires { filter_.check_room(keys); }) {
-      return filter_.check_room(keys);
+  [[nodiscard]] Result<void> check_room(std::span<const Digest> digests) const override {
+    if constexpr (requires { filter_.check_room(digests); }) {
+      return filter_.check_room(digests);
     } else {
       return {};
     }

@@ -58,7 +58,7 @@ class FilterBody {
   /// Errors: invalid_argument for an id that the filter cannot take.
   [[nodiscard]] virtual Result<void> check_id(std::uint64_t id) const = 0;
   /// Errors: out_of_space for a filter that does not grow and has no room for so many more keys.
-  [[nodiscard]] virtual Result<void> check_room(std::size_t keys) const = 0;
+  [[nodiscard]] virtual Result<void> check_room(std::span<const Digest> digests) const = 0;
   /// Errors: invalid_argument for a filter that was created without removal, of a kind that has it.
   [[nodiscard]] virtual Result<void> check_erase() const = 0;
   /// The tick until which a key lives. Errors: as ChangeEncoder::insert_until.

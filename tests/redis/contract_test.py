@@ -502,7 +502,7 @@ OURS = {
         BF.RESERVE f 0.01 10 TTL -1 => -ERR TTL must be a number of seconds above 0, at most 100 years
         BF.RESERVE f 0.01 10 TTL nan => -ERR TTL must be a number of seconds above 0, at most 100 years
         BF.RESERVE f 0.01 10 TTL 1e99 => -ERR TTL must be a number of seconds above 0, at most 100 years
-        BF.RESERVE f 0.01 10 RESOLUTION 10 => -ERR a resolution without a time to live
+        BF.RESERVE f 0.01 10 RESOLUTION 10 => -ERR a resolution without a time to live: give both
         BF.RESERVE f 0.01 10 TTL 100 RESOLUTION 0
             => -ERR RESOLUTION must be a number of seconds above 0, at most 100 years
         BF.INSERT f TTL x ITEMS a => -ERR TTL must be a number of seconds above 0, at most 100 years

@@ -127,7 +127,7 @@ Result<void> check_options(const Cuckoo::Options& options) {
                                                  " is longer than the time to live, " + to_text(options.max_ttl));
   }
   if (options.max_ttl == Duration::zero() && options.ttl_resolution != Duration::zero()) {
-    return fail(ErrorCode::invalid_argument, "a resolution without a time to live");
+    return fail(ErrorCode::invalid_argument, "a resolution without a time to live: give both");
   }
   return {};
 }
@@ -306,7 +306,9 @@ bool Cuckoo::insert_in_slices(Digest digest, std::uint64_t until) noexcept {
 bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
   if (growth_factor() == 0) {
     const bool is_added = insert_in_slices(digest, until);
-    sweep();
+    if (is_added) {
+      sweep();
+    }
     return is_added;
   }
   insert_until(digest, until);
@@ -404,15 +406,21 @@ Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
     return fail(ErrorCode::invalid_argument, "a time to live that is over: it ends before the filter's time");
   }
   if (!is_until(until)) {
-    return fail(ErrorCode::invalid_argument,
-                "a time to live beyond the filter's longest, " + std::to_string(max_ttl().count() / 1'000'000) +
-                    " seconds: give a shorter one, or create the filter with a longer max-ttl");
+    return fail(ErrorCode::invalid_argument, "a time to live beyond the filter's longest, " + to_text(max_ttl()) +
+                                                 ": give a shorter one, or create the filter with a longer one");
   }
   return until;
 }
 
-Result<void> Cuckoo::check_room(std::size_t keys) const {
-  if (growth_factor() == 0 && taken_slots() + keys > capacity_keys() && live_slots() + keys > capacity_keys()) {
+// A key that is found needs no slot, unless a slot is one unit.
+Result<void> Cuckoo::check_room(std::span<const Digest> digests) const {
+  if (growth_factor() != 0 || taken_slots() + digests.size() <= capacity_keys()) {
+    return {};
+  }
+  const bool shares_slots = slot().count != 0 || has_time();
+  const auto known =
+      shares_slots ? std::ranges::count_if(digests, [&](Digest digest) { return may_contain(digest); }) : 0;
+  if (live_slots() + digests.size() - static_cast<std::uint64_t>(known) > capacity_keys()) {
     return fail(ErrorCode::out_of_space, "the filter is full: it has room for " + std::to_string(capacity_keys()) +
                                              " keys and does not grow; create one with more keys or with growth=2");
   }

@@ -17,7 +17,7 @@
 ///
 /// Formula: rate of a sub-filter at its capacity 7.64 / 2^f. The rate of a growing filter is split evenly over 17
 ///          sub-filters, and halved for each that follows them: the whole stays below the target.
-///          Bits per key at 1 %: 11.2 fixed, 14.9 growing; 14.9 and 16.8 with two bits of count, 14.9 and 22.3 with
+///          Bits per key at 1 %: 11.2 fixed, 14.9 growing; 13.4 and 16.8 with two bits of count, 14.9 and 22.4 with
 ///          four.
 /// Cannot:  distinguish a false positive from a member: removing an absent key removes a unit of some member at the
 ///          false-positive rate. If an insertion is skipped because the key is found (add-if-absent), the key has no
@@ -62,7 +62,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     std::uint64_t keys = 0;  ///< of the first sub-filter
     double fpr = 0.01;
     std::uint32_t growth = 2;   ///< each sub-filter's keys over those of the one before: a power of 2; 0: it is fixed
-    std::uint32_t counts = 2;   ///< bits of count: 0, 2 or 4. With expiry 0 or 2: 0 counts nothing and cannot erase
+    std::uint32_t counts = 2;   ///< bits of count: 0, 2 or 4. With expiry 0 counts nothing and cannot erase
     Duration max_ttl{};         ///< the longest time to live; 0: keys do not expire
     Duration ttl_resolution{};  ///< a generation; 0: max_ttl / 13
     /// Of the first sub-filter, 4 to 28, and one more in each further one; 0: as the rate needs. For tests: short ones
@@ -127,8 +127,9 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     return has_time() && until > tick().value && until <= latest_until();
   }
 
-  /// Errors: out_of_space for a fixed filter without room for this many more keys.
-  [[nodiscard]] Result<void> check_room(std::size_t keys) const;
+  /// Errors: out_of_space for a fixed filter without room for these keys. Cost: if it is nearly full, a pass over the
+  /// cells.
+  [[nodiscard]] Result<void> check_room(std::span<const Digest> digests) const;
   /// Errors: invalid_argument for a filter with expiry and without counts.
   [[nodiscard]] Result<void> check_erase() const;
 

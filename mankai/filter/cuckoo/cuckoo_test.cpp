@@ -199,8 +199,39 @@ TEST(Cuckoo, AFixedFilterRefusesWhatItHasNoRoomFor) {
   for (std::uint64_t i = 0; i < key; ++i) {
     EXPECT_TRUE(filter.may_contain(digest(i)));
   }
-  EXPECT_FALSE(filter.check_room(1));
+  const Digest absent{0x123456789};
+  EXPECT_FALSE(filter.check_room(std::span(&absent, 1)));
   EXPECT_EQ(filter.slice_count(), 1U);
+}
+
+TEST(Cuckoo, RepeatedKeysFitAFullFixedFilterThatCounts) {
+  for (const std::uint32_t counts : {0U, 2U}) {
+    Cuckoo filter = make({.keys = 200, .fpr = 0.0001, .growth = 0, .counts = counts});
+    std::vector<Digest> keys;
+    for (std::uint64_t key = 0; key < 200; ++key) {
+      keys.push_back(digest(key));
+      filter.insert(keys.back());
+    }
+    EXPECT_EQ(filter.check_room(keys).has_value(), counts != 0);
+    keys.push_back(digest(1000));
+    EXPECT_FALSE(filter.check_room(keys));
+  }
+}
+
+TEST(Cuckoo, InsertionsSweepAllSubFilters) {
+  Cuckoo filter = make({.keys = 100, .growth = 2, .counts = 2, .max_ttl = Duration(13), .ttl_resolution = Duration(1)});
+  for (std::uint64_t key = 0; key < 3000; ++key) {
+    filter.insert_until(digest(key), filter.until_of(Time(Duration(1))).value());
+  }
+  ASSERT_GE(filter.slice_count(), 4U);
+  filter.advance(Tick{filter.tick().value + 2});
+  EXPECT_FALSE(filter.may_contain(digest(1)));
+  EXPECT_GT(filter.taken_slots(), 2000U);
+  const std::uint64_t lines = filter.cells_bytes() / kCacheLineBytes;
+  for (std::uint64_t i = 0; i < lines / 2 + 1; ++i) {
+    filter.insert(digest(5000));
+  }
+  EXPECT_EQ(filter.taken_slots(), 1U);
 }
 
 TEST(Cuckoo, CountsAndThenSticks) {

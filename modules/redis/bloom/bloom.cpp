@@ -83,7 +83,7 @@ constexpr std::array kCommands = {
                              kMergeArguments),
     command<2, bloom_clear>("bf.clear", "write deny-oom fast", "Removes all items from a Bloom filter", kOne, kClears,
                             kKeyOnly),
-    command<3, bloom_advance>("bf.advance", "write fast", "Advances a Bloom filter whose items expire with time",
+    command<3, bloom_advance>("bf.advance", "write", "Advances a Bloom filter whose items expire with time",
                               "O(N), N slots", kUpdates, kAdvanceArguments),
     command<-3, bloom_rem>("bf.rem", "write", "Removes items from a deletable Bloom filter", kBatch, kDeletes,
                            kKeyItems),

@@ -57,13 +57,18 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
 }
 
 AddReport add_to(Cuckoo& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  const bool may_grow = filter.growth_factor() != 0;
+  constexpr std::size_t kPrefetched = 32;
+  // Slots that have expired are free, but counted until they are swept: such a filter is full if no slot is found.
+  const bool has_limit = filter.growth_factor() == 0 && !filter.has_time();
   std::size_t done = 0;
-  std::ranges::for_each(digests, [&](Digest digest) { filter.prefetch(digest); });
   try {
     for (; done < digests.size(); ++done) {
+      if (done % kPrefetched == 0) {
+        std::ranges::for_each(digests.subspan(done, std::min(kPrefetched, digests.size() - done)),
+                              [&](Digest digest) { filter.prefetch(digest); });
+      }
       seen[done] = filter.may_contain(digests[done]);
-      const bool has_room = may_grow || seen[done] || filter.taken_slots() < filter.capacity_keys();
+      const bool has_room = !has_limit || seen[done] || filter.taken_slots() < filter.capacity_keys();
       if (!has_room || !filter.try_insert_until(digests[done], filter.latest_until())) {
         return {.done = done, .stop = AddStop::full};
       }
@@ -119,10 +124,10 @@ Result<BloomValue> BloomValue::from_image(AssembledImage image) {
     case ScalableCountingBloom::kKind: return of(filter_of<ScalableCountingBloom>(std::move(image)), is_nonscaling);
     case Cuckoo::kKind: {
       MANKAI_ASSIGN(auto filter, filter_of<Cuckoo>(std::move(image)));
-      // Each of them says whether the filter refuses keys.
-      return is_nonscaling == (filter.growth_factor() == 0)
-                 ? of(Result<Cuckoo>(std::move(filter)), is_nonscaling)
-                 : fail(ErrorCode::corrupt, "a nonscaling filter that grows");
+      if (is_nonscaling != (filter.growth_factor() == 0) || (filter.slot().count == 0 && !filter.has_time())) {
+        return fail(ErrorCode::corrupt, "a cuckoo filter of another growth, or neither deletable nor with a TTL");
+      }
+      return of(Result<Cuckoo>(std::move(filter)), is_nonscaling);
     }
     default: return of(filter_of<ScalableBloom>(std::move(image)), is_nonscaling);
   }

@@ -71,8 +71,9 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   const std::span<bool> fresh = batch.answers();
 
   std::unique_ptr<BloomKey> created;
+  BloomSettings settings;
   if (lookup.is_absent()) {
-    MANKAI_ASSIGN(const auto settings, request.filter.settings());
+    MANKAI_ASSIGN(settings, request.filter.settings());
     auto made = BloomValue::create(settings);
     if (!made) {
       return std::unexpected(not_created(made.error()));
@@ -84,7 +85,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
     return refuse(kTooMuchWork);
   }
   if (created != nullptr) {
-    replicate_creation(call, value.settings());
+    replicate_creation(call, settings);
   }
   if (value.expiring() != nullptr) {
     advance_to_clock(call, *value.expiring(), kAdvance);

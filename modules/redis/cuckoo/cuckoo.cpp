@@ -30,8 +30,7 @@ constexpr const char* kReserveEvent = "cf.reserve";
 constexpr const char* kAdvance = "CF.ADVANCE";
 constexpr const char* kFull = "Filter is full";
 constexpr const char* kNoKey = "Not found";
-constexpr const char* kBadTtl =
-    "ERR the time to live must be above 0 and at most the filter's longest; reserve the filter with TTL";
+constexpr const char* kBadTtl = "ERR the time to live must be a whole number above 0, and its end in the future";
 
 /// What the configs cf-* set. Threads: the engine's main thread.
 struct Defaults {
@@ -610,7 +609,7 @@ constexpr std::array kCommands = {
                              kSingle, kReads, kKeyItem),
     command<3, cuckoo_ttl>("cf.ttl", "readonly fast", "Returns for how many seconds an item is found at most", kSingle,
                            kReads, kKeyItem),
-    command<3, cuckoo_advance>("cf.advance", "write fast", "Lets time pass in a cuckoo filter whose items expire",
+    command<3, cuckoo_advance>("cf.advance", "write", "Lets time pass in a cuckoo filter whose items expire",
                                "O(N), N slots", kUpdates, kAdvanceArguments),
     command<2, cuckoo_compact>("cf.compact", "write", "Moves items to older sub-filters and drops empty ones",
                                "O(N), N slots", kUpdates, kKeyOnly),
