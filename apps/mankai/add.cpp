@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
+#include "apps/mankai/numbers.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
@@ -80,10 +80,10 @@ struct Request {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
-  IdRequest ids;
-  IdRequest values{.noun = "value", .most = std::numeric_limits<std::uint32_t>::max()};
+  NumberRequest ids;
+  NumberRequest values{.noun = "value", .most = std::numeric_limits<std::uint32_t>::max()};
   double strength = kDefaultStrength;
-  IdRequest ttls{.noun = "ttl", .parse = parse_ttl};
+  NumberRequest ttls{.noun = "ttl", .parse = parse_ttl};
   std::optional<Time> at;
   StoreRequest store;
   bool ack = false;
@@ -96,45 +96,45 @@ struct Outcome {
   std::uint64_t keys_new = 0;
 };
 
-// A value must come with each key of a kind that keeps values, and with no other.
+// Kinds that store values need one for each key.
 Result<void> check_values(const Request& request, const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
-  if (info.key_shape == KeyShape::valued && !request.values.has_ids()) {
+  if (info.key_shape == KeyShape::valued && !request.values.is_given()) {
     return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
                                                  " stores a value with each key; give --value or --with-values");
   }
   return {};
 }
 
-/// Adds what is read, and acknowledges it.
+/// Adds batches of keys, and acknowledges them once they are durable.
 class Adder {
  public:
-  Adder(const Request& request, StoreRun& run) : request_(request), run_(run), ids_(numbers_of(request)) {}
+  Adder(const Request& request, StoreRun& run) : request_(request), run_(run), numbers_(numbers_of(request)) {}
 
   // Returns whether to continue.
   Result<bool> add(std::span<const std::string_view> lines) {
     Store& store = run_.store();
     if (has_numbers()) {
-      MANKAI_TRY(ids_.read(lines));
+      MANKAI_TRY(numbers_.read(lines));
     }
-    // Keys live from when they come, however long the input lasts.
-    if (const auto stands_at = store.filter().time();
-        stands_at && store.filter().kind().has_ttl && !request_.at && clock_now() > *stands_at) {
+    // The time to live of a key starts when it is read, so a long input advances the filter.
+    if (const auto time = store.filter().time();
+        time && store.filter().kind().has_ttl && !request_.at && clock_now() > *time) {
       MANKAI_TRY(store.advance(clock_now()));
     }
-    if (request_.ids.has_ids()) {
-      MANKAI_TRY(store.insert(ids_.keys(), ids_.ids()));
-    } else if (request_.values.has_ids()) {
-      const std::vector<std::uint32_t> values(ids_.ids().begin(), ids_.ids().end());
-      MANKAI_TRY(store.put(ids_.keys(), values, request_.strength));
-    } else if (request_.ttls.has_ids()) {
+    if (request_.ids.is_given()) {
+      MANKAI_TRY(store.insert(numbers_.keys(), numbers_.all()));
+    } else if (request_.values.is_given()) {
+      const std::vector<std::uint32_t> values(numbers_.all().begin(), numbers_.all().end());
+      MANKAI_TRY(store.put(numbers_.keys(), values, request_.strength));
+    } else if (request_.ttls.is_given()) {
       MANKAI_TRY(add_expiring(store));
     } else {
       MANKAI_TRY(store.insert(lines));
     }
     keys_read_ += lines.size();
     run_.note_keys(lines.size());
-    MANKAI_TRY(acknowledge(has_numbers() ? ids_.keys() : lines));
+    MANKAI_TRY(acknowledge(has_numbers() ? numbers_.keys() : lines));
     return stop_signal() == 0 && !output_.has_failed();
   }
 
@@ -144,21 +144,21 @@ class Adder {
     }
   }
 
-  // Everything is on the disk now.
+  // Pre: everything is on the disk.
   Result<void> finish_acks() {
     if (!request_.ack) {
       return {};
     }
     acks_.print(run_.store().durable_sequence(), output_);
     if (auto finished = output_.finish(); !finished) {
-      // Said aloud for a closed pipe too: it must not look as if all of the input were acknowledged.
+      // An error also for a closed pipe: otherwise it would look as if all of the input were acknowledged.
       return fail(finished.error().code,
                   finished.error().message() + "; the lines read before that are in " + request_.file);
     }
     return {};
   }
 
-  // Often enough that a key is not acknowledged much later than it could be.
+  // At most a quarter of the sync interval, so that keys are acknowledged soon after each sync.
   [[nodiscard]] std::chrono::milliseconds look_interval() const {
     constexpr auto kShortest = std::chrono::milliseconds(10);
     const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(request_.store.options().interval / 4);
@@ -168,7 +168,7 @@ class Adder {
   [[nodiscard]] std::uint64_t keys_read() const noexcept { return keys_read_; }
 
  private:
-  // Keys wait for the disk in memory; if they come much faster, they have to wait outside.
+  // Keys that wait for their acknowledgment are kept in memory, up to a limit; then reading waits for a sync.
   Result<void> acknowledge(std::span<const std::string_view> keys) {
     constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
     if (!request_.ack) {
@@ -182,41 +182,41 @@ class Adder {
     return {};
   }
 
-  // Times to live count from --at, or from now; and so does the filter's time.
+  // Times to live start at --at, or now, or at the filter's time if that is later.
   Result<void> add_expiring(Store& store) {
     const Time now = std::max(request_.at.value_or(clock_now()), store.filter().time().value_or(Time::min()));
-    std::vector<Time> expiries(ids_.ids().size());
-    std::ranges::transform(ids_.ids(), expiries.begin(),
+    std::vector<Time> expiries(numbers_.all().size());
+    std::ranges::transform(numbers_.all(), expiries.begin(),
                            [now](std::uint64_t ttl) { return now + Duration(static_cast<std::int64_t>(ttl)); });
-    return store.insert_until(ids_.keys(), expiries);
+    return store.insert_until(numbers_.keys(), expiries);
   }
 
-  static const IdRequest& numbers_of(const Request& request) noexcept {
-    return request.values.has_ids() ? request.values : request.ttls.has_ids() ? request.ttls : request.ids;
+  static const NumberRequest& numbers_of(const Request& request) noexcept {
+    return request.values.is_given() ? request.values : request.ttls.is_given() ? request.ttls : request.ids;
   }
-  [[nodiscard]] bool has_numbers() const noexcept { return numbers_of(request_).has_ids(); }
+  [[nodiscard]] bool has_numbers() const noexcept { return numbers_of(request_).is_given(); }
 
   const Request& request_;
   StoreRun& run_;
-  IdReader ids_;
+  NumberReader numbers_;
   Acks acks_;
   Output output_;
   std::uint64_t keys_read_ = 0;
 };
 
-// A kind that counts or forgets takes every key, known or not.
+// Kinds that count, and those whose keys expire, change with every key, also with a known one.
 bool takes_every_key(const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
   return info.can_count || info.forgets;
 }
 
-// A kind that forgets as keys come is never over its capacity, nor is one that grows.
+// Kinds that grow have no capacity, nor have those in which new keys replace old ones.
 bool has_capacity(const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
   return !info.can_grow && (!info.forgets || info.has_time);
 }
 
-// What fills a filter: a kind that counts has each key as often as it was added, and the estimate sees it once.
+// Distinct keys, which fill a filter: kinds that count insert a repeated key again, but their estimate counts it once.
 std::uint64_t distinct_keys(const AnyFilter& filter) {
   const std::uint64_t keys = filter.keys_inserted();
   if (keys <= filter.capacity_keys() || !takes_every_key(filter)) {
@@ -244,13 +244,13 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   }
 }
 
-// What goes only together, or never.
+// Checks combinations of options.
 Result<void> check(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
-  for (const IdRequest* numbers : {&request.ids, &request.values, &request.ttls}) {
-    MANKAI_TRY(check_ids(*numbers, !request.keys.empty()));
+  for (const NumberRequest* numbers : {&request.ids, &request.values, &request.ttls}) {
+    MANKAI_TRY(check_numbers(*numbers, !request.keys.empty()));
   }
-  if (int{request.ids.has_ids()} + int{request.values.has_ids()} + int{request.ttls.has_ids()} > 1) {
+  if (int{request.ids.is_given()} + int{request.values.is_given()} + int{request.ttls.is_given()} > 1) {
     return fail(ErrorCode::invalid_argument, "ids, values and times to live cannot be combined");
   }
   if (request.ack && !request.store.position.empty()) {
@@ -322,14 +322,14 @@ Subcommand add_subcommand() {
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
       .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
                   key_options(request->keys, request->input),
-                  id_options(
+                  number_options(
                       request->ids,
                       "for kinds that take ids; remove needs the same id [default: the next number for each key]."),
-                  id_options(request->values, "for kinds that store values; a whole number.", "V"),
-                  id_options(request->ttls,
-                             "such as 90s, 10m or 7d, for filters that were created with --max-ttl [default: the "
-                             "longest].",
-                             "TIME"),
+                  number_options(request->values, "for kinds that store values; a whole number.", "V"),
+                  number_options(request->ttls,
+                                 "such as 90s, 10m or 7d, for filters that were created with --max-ttl [default: the "
+                                 "longest].",
+                                 "TIME"),
                   parsed_option("--strength", "S", "Share of a key's slots that the value overwrites [default: 0.5].",
                                 parse_share, request->strength),
                   at_option(

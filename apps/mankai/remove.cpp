@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
+#include "apps/mankai/numbers.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
@@ -20,7 +20,7 @@ struct Request {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
-  IdRequest ids;
+  NumberRequest ids;
   StoreRequest store;
   bool quiet = false;
   bool count = false;
@@ -47,7 +47,7 @@ std::string_view word_for(EraseResult result) {
 
 class Remover {
  public:
-  Remover(const Request& request, StoreRun& run) : request_(request), run_(run), ids_(request.ids) {}
+  Remover(const Request& request, StoreRun& run) : request_(request), run_(run), numbers_(request.ids) {}
 
   Result<Outcome> remove() {
     const auto removed = for_each_batch(
@@ -66,12 +66,12 @@ class Remover {
 
  private:
   Result<bool> take(std::span<const std::string_view> lines) {
-    MANKAI_TRY(ids_.read(lines));
+    MANKAI_TRY(numbers_.read(lines));
     std::array<EraseResult, kBatchLinesMax> all{};
     const auto results = std::span(all).first(lines.size());
     Store& store = run_.store();
-    MANKAI_TRY(request_.ids.has_ids() ? store.erase(ids_.keys(), ids_.ids(), results)
-                                      : store.erase(ids_.keys(), results));
+    MANKAI_TRY(request_.ids.is_given() ? store.erase(numbers_.keys(), numbers_.all(), results)
+                                       : store.erase(numbers_.keys(), results));
     run_.note_keys(lines.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
@@ -88,7 +88,7 @@ class Remover {
 
   const Request& request_;
   StoreRun& run_;
-  IdReader ids_;
+  NumberReader numbers_;
   Output output_;
   Outcome outcome_;
 };
@@ -109,7 +109,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 
 Result<int> run(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
-  MANKAI_TRY(check_ids(request.ids, !request.keys.empty()));
+  MANKAI_TRY(check_numbers(request.ids, !request.keys.empty()));
   MANKAI_TRY(check_store_request(request.store));
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
@@ -145,7 +145,7 @@ Subcommand remove_subcommand() {
                   with_letter(
                       'q', flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.",
                                 request->quiet)),
-                  id_options(request->ids, "with which they were added."),
+                  number_options(request->ids, "with which they were added."),
                   durability_option(request->store, "removed keys"), position_option(request->store, "all keys"),
                   flag("--count", "Print a summary on standard error, as on a terminal.", request->count),
                   flag("--json", "Print the summary as JSON.", request->json), max_line_option(request->input)},

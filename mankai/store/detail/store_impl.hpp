@@ -106,8 +106,11 @@ class Store::Impl {
   Result<void> commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place(Next next);
+  /// Starts the journal at its front again; the file has all of it. Returns false if there is no room.
   [[nodiscard]] bool restart_journal(const Snapshot& base);
+  /// Drops the records up to `base`; the journal continues where it is.
   [[nodiscard]] Result<void> forget_records(const Snapshot& base);
+  /// After a checkpoint: one or the other.
   void forget_journal(const Snapshot& base);
   [[nodiscard]] bool may_checkpoint(bool is_time) const noexcept;
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
@@ -116,7 +119,9 @@ class Store::Impl {
   void call_for_checkpoint();
 
   // With checkpoint_mutex_ held:
+  /// Writes the file anew as of `base`.
   Result<void> write_base(const Parts& parts, const Snapshot& base, Next next);
+  /// Writes a copy of the filter while changes continue; checkpoint_in_place blocks them.
   Result<void> checkpoint_beside(bool is_time);
   void try_checkpoint(bool is_time);
 
@@ -163,8 +168,8 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
     auto changed = change ? change_window(*change, outcomes.part(begin, count), is_in_batch_ || begin + count < keys)
                           : Result<void>(std::unexpected(change.error()));
     if (!changed) {
-      // The windows before this one are applied in memory, so they are committed; each record leaves room for that. If
-      // the store has failed, only the disk counts, and the disk has no part of the batch.
+      // The windows before this one are applied in memory, so they are committed; the journal keeps room for that
+      // record. After a failure only the disk counts, and it has no part of the batch.
       if (has_uncommitted_ && !is_in_batch_ && !journal_.has_failed()) {
         static_cast<void>(append_commit({}));
       }

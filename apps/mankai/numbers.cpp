@@ -1,4 +1,4 @@
-#include "apps/mankai/ids.hpp"
+#include "apps/mankai/numbers.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace mankai::command {
 namespace {
 
-Result<std::uint64_t> parse_id(const IdRequest& request, std::string_view text) {
+Result<std::uint64_t> parse_number(const NumberRequest& request, std::string_view text) {
   if (request.parse != nullptr) {
     return request.parse(text);
   }
@@ -31,29 +31,29 @@ std::string upper(std::string_view noun) {
 
 }  // namespace
 
-Options id_options(IdRequest& request, const std::string& meaning, const std::string& placeholder) {
-  const auto parse = [&request](std::string_view text) { return parse_id(request, text); };
-  return {
-      parsed_option(fmt::format("--{}", request.noun), placeholder,
-                    fmt::format("The {} of all keys, {}", request.noun, meaning), parse, request.id),
-      flag(fmt::format("--with-{}s", request.noun),
-           fmt::format("Input lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)), request.with_ids)};
+Options number_options(NumberRequest& request, const std::string& meaning, const std::string& placeholder) {
+  const auto parse = [&request](std::string_view text) { return parse_number(request, text); };
+  return {parsed_option(fmt::format("--{}", request.noun), placeholder,
+                        fmt::format("The {} of all keys, {}", request.noun, meaning), parse, request.for_all),
+          flag(fmt::format("--with-{}s", request.noun),
+               fmt::format("Input lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)),
+               request.is_on_lines)};
 }
 
-Result<void> check_ids(const IdRequest& request, bool has_key_arguments) {
-  if (request.with_ids && request.id) {
+Result<void> check_numbers(const NumberRequest& request, bool has_key_arguments) {
+  if (request.is_on_lines && request.for_all) {
     return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s cannot be combined", request.noun));
   }
-  if (request.with_ids && has_key_arguments) {
+  if (request.is_on_lines && has_key_arguments) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("--with-{0}s is for lines; use --{0} with keys given as arguments", request.noun));
   }
   return {};
 }
 
-Result<void> IdReader::read(std::span<const std::string_view> lines) {
+Result<void> NumberReader::read(std::span<const std::string_view> lines) {
   keys_.clear();
-  ids_.clear();
+  numbers_.clear();
   for (const std::string_view line : lines) {
     ++line_;
     if (auto read = read_line(line); !read) {
@@ -63,10 +63,10 @@ Result<void> IdReader::read(std::span<const std::string_view> lines) {
   return {};
 }
 
-Result<void> IdReader::read_line(std::string_view line) {
-  if (!request_.with_ids) {
+Result<void> NumberReader::read_line(std::string_view line) {
+  if (!request_.is_on_lines) {
     keys_.push_back(line);
-    ids_.push_back(request_.id.value_or(0));
+    numbers_.push_back(request_.for_all.value_or(0));
     return {};
   }
   const std::size_t tab = line.rfind('\t');
@@ -74,9 +74,9 @@ Result<void> IdReader::read_line(std::string_view line) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("no tab; give KEY<TAB>{}, or leave out --with-{}s", upper(request_.noun), request_.noun));
   }
-  MANKAI_ASSIGN(const auto id, parse_id(request_, line.substr(tab + 1)));
+  MANKAI_ASSIGN(const auto id, parse_number(request_, line.substr(tab + 1)));
   keys_.push_back(line.substr(0, tab));
-  ids_.push_back(id);
+  numbers_.push_back(id);
   return {};
 }
 
