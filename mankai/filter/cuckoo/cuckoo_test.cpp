@@ -237,48 +237,55 @@ TEST(Cuckoo, InsertionsSweepAllSubFilters) {
   EXPECT_EQ(filter.taken_slots(), 1U);
 }
 
-// Goal: a reader finds every member while a writer moves entries, opens sub-filters and advances time.
-// Method: members that stay, beside keys that are added and removed at a load at which most additions move entries.
-TEST(Cuckoo, ReadersFindEveryMemberBesideAWriter) {
-  constexpr std::uint64_t kMembers = 1500;
+// Adds and removes keys at a load at which most additions move entries, and advances time.
+void write_beside_readers(Cuckoo& filter) {
   constexpr std::uint64_t kOthers = 430;
   constexpr int kRounds = 400;
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::uint64_t i = 0; i < kOthers; ++i) {
+      static_cast<void>(filter.try_insert_until(digest(10'000 + i), filter.latest_until()));
+    }
+    for (std::uint64_t i = 0; i < kOthers; ++i) {
+      filter.erase(digest(10'000 + i));
+    }
+    if (filter.has_time() && round % 40 == 39) {
+      filter.advance(Tick{filter.tick().value + 1});
+    }
+  }
+}
+
+// Returns how many of the members were not found, alone or in a batch.
+std::uint64_t missed_members(const Cuckoo& filter, std::span<const Digest> members) {
+  const auto outcomes = std::make_unique<bool[]>(members.size());
+  filter.may_contain(members, std::span(outcomes.get(), members.size()));
+  std::uint64_t missed = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    missed += outcomes[i] && filter.may_contain(members[i]) ? 0U : 1U;
+  }
+  return missed;
+}
+
+// Goal: a reader finds every member while a writer moves entries, opens sub-filters and advances time.
+TEST(Cuckoo, ReadersFindEveryMemberBesideAWriter) {
   for (const Cuckoo::Options& options :
        {Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 2},
         Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 0}, Cuckoo::Options{.keys = 100, .growth = 2, .counts = 4},
         Cuckoo::Options{
             .keys = 2000, .growth = 0, .counts = 2, .max_ttl = Duration(1300), .ttl_resolution = Duration(100)}}) {
     Cuckoo filter = make(options);
-    std::vector<Digest> members;
-    for (std::uint64_t key = 0; key < kMembers; ++key) {
-      members.push_back(digest(key));
-      filter.insert(members.back());
-    }
+    const std::vector<Digest> members = digests(0, 1500);
+    filter.insert(std::span<const Digest>(members));
     std::atomic<bool> is_done = false;
     std::atomic<std::uint64_t> missed = 0;
     const auto read = [&] {
-      const auto outcomes = std::make_unique<bool[]>(kMembers);
       while (!is_done.load(std::memory_order_relaxed)) {
-        filter.may_contain(std::span<const Digest>(members), std::span(outcomes.get(), kMembers));
-        for (std::uint64_t i = 0; i < kMembers; ++i) {
-          missed += outcomes[i] && filter.may_contain(members[i]) ? 0U : 1U;
-        }
+        missed += missed_members(filter, members);
       }
     };
     {
-      const std::jthread batches(read);
-      const std::jthread more(read);
-      for (int round = 0; round < kRounds; ++round) {
-        for (std::uint64_t i = 0; i < kOthers; ++i) {
-          static_cast<void>(filter.try_insert_until(digest(10'000 + i), filter.latest_until()));
-        }
-        for (std::uint64_t i = 0; i < kOthers; ++i) {
-          filter.erase(digest(10'000 + i));
-        }
-        if (filter.has_time() && round % 40 == 39) {
-          filter.advance(Tick{filter.tick().value + 1});
-        }
-      }
+      const std::jthread one(read);
+      const std::jthread other(read);
+      write_beside_readers(filter);
       is_done = true;
     }
     EXPECT_EQ(missed, 0U);
