@@ -9,13 +9,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bench/peers/clock.hpp"
+#include "bench/random.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
@@ -29,30 +30,17 @@ namespace {
 
 constexpr std::size_t kTurn = 20'000;  // keys per turn
 
-std::uint64_t key(std::uint64_t number) noexcept {
-  std::uint64_t mixed = number * 0x9E3779B97F4A7C15 + 0xD1342543DE82EF95;
-  mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93;
-  return mixed ^ mixed >> 32;
-}
-
 /// What is timed in turns: a function of a turn's number, which prepares and returns the work.
 struct Runner {
   std::string name;
   std::function<double(std::uint64_t)> nanoseconds;  ///< of one turn, per key
 };
 
-/// Time of the thread: other programs' share of the processor does not count.
-double thread_nanoseconds() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 template <class Work>
 double time_per_key(const Work& work) {
-  const double start = thread_nanoseconds();
+  const double start = thread_cpu_ns();
   work();
-  return (thread_nanoseconds() - start) / static_cast<double>(kTurn);
+  return (thread_cpu_ns() - start) / static_cast<double>(kTurn);
 }
 
 /// Prints the median of each runner and its ratio to the first one.
@@ -75,7 +63,7 @@ void race(const std::string& row, const std::vector<Runner>& runners, std::uint6
 
 std::vector<std::uint64_t> keys(std::uint64_t from, std::size_t count = kTurn) {
   std::vector<std::uint64_t> made(count);
-  std::ranges::generate(made, [from]() mutable { return key(from++); });
+  std::ranges::generate(made, [from]() mutable { return random_integer(from++); });
   return made;
 }
 
@@ -91,7 +79,7 @@ class TwoLines {
   explicit TwoLines(std::uint64_t bytes)
       : lines_(bytes / kCacheLineBytes), words_(std::make_unique<std::uint64_t[]>(lines_ * 8)) {
     for (std::uint64_t i = 0; i < lines_ * 8; ++i) {
-      words_[i] = key(i);
+      words_[i] = random_integer(i);
     }
   }
   std::uint64_t ask(std::span<const std::uint64_t> asked) const {
@@ -155,41 +143,45 @@ Runner batch_lookups(const std::string& name, const F& filter, std::uint64_t tot
           }};
 }
 
-/// Removes members and adds them again; times one of both.
-Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
-  return {.name = name, .nanoseconds = [&filter, total, times_adding](std::uint64_t turn) {
+/// `remove(keys)` and `add(keys)` take members away and bring them back; times one of both.
+template <class Remove, class Add>
+Runner changes(const std::string& name, std::uint64_t total, bool times_adding, Remove remove, Add add) {
+  return {.name = name, .nanoseconds = [=](std::uint64_t turn) {
             const auto changed = members(total, turn);
-            const Hasher hash = filter.hasher();
-            const double removing = time_per_key([&] {
-              for (const std::uint64_t each : changed) {
-                sink = static_cast<std::uint64_t>(filter.erase(hash(each)));
-              }
-            });
-            const double adding = time_per_key([&] {
-              for (const std::uint64_t each : changed) {
-                filter.insert(hash(each));
-              }
-            });
+            const double removing = time_per_key([&] { remove(changed); });
+            const double adding = time_per_key([&] { add(changed); });
             return times_adding ? adding : removing;
           }};
 }
 
+Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
+  return changes(
+      name, total, times_adding,
+      [&filter, hash = filter.hasher()](std::span<const std::uint64_t> changed) {
+        for (const std::uint64_t each : changed) {
+          sink = static_cast<std::uint64_t>(filter.erase(hash(each)));
+        }
+      },
+      [&filter, hash = filter.hasher()](std::span<const std::uint64_t> changed) {
+        for (const std::uint64_t each : changed) {
+          filter.insert(hash(each));
+        }
+      });
+}
+
 Runner batch_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
-  return {.name = name, .nanoseconds = [&filter, total, times_adding](std::uint64_t turn) {
-            const auto changed = members(total, turn);
-            std::vector<Digest> digests(kTurn);
-            std::vector<EraseResult> results(kTurn);
-            const Hasher hash = filter.hasher();
-            const double removing = time_per_key([&] {
-              hash(std::span<const std::uint64_t>(changed), std::span(digests));
-              filter.erase(digests, results);
-            });
-            const double adding = time_per_key([&] {
-              hash(std::span<const std::uint64_t>(changed), std::span(digests));
-              filter.insert(std::span<const Digest>(digests));
-            });
-            return times_adding ? adding : removing;
-          }};
+  const auto digests = std::make_shared<std::vector<Digest>>(kTurn);
+  const auto results = std::make_shared<std::vector<EraseResult>>(kTurn);
+  return changes(
+      name, total, times_adding,
+      [&filter, digests, results](std::span<const std::uint64_t> changed) {
+        filter.hasher()(changed, std::span(*digests));
+        filter.erase(*digests, *results);
+      },
+      [&filter, digests](std::span<const std::uint64_t> changed) {
+        filter.hasher()(changed, std::span(*digests));
+        filter.insert(std::span<const Digest>(*digests));
+      });
 }
 
 Cuckoo fixed(std::uint64_t total, std::uint32_t counts, std::uint32_t fingerprint) {
@@ -243,7 +235,7 @@ void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
   using Peer = cuckoofilter::CuckooFilter<std::uint64_t, 12>;
   Peer peer(slots * 95 / 100);
   for (std::uint64_t i = 0; i < total; ++i) {
-    if (peer.Add(key(i)) != cuckoofilter::Ok) {
+    if (peer.Add(random_integer(i)) != cuckoofilter::Ok) {
       std::printf("cuckoofilter refused key %llu\n", static_cast<unsigned long long>(i));
       return;
     }
@@ -272,20 +264,18 @@ void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
          rounds);
   }
   for (const bool adds : {false, true}) {
-    const Runner theirs{.name = "cuckoofilter", .nanoseconds = [&](std::uint64_t turn) {
-                          const auto changed = members(total, turn);
-                          const double removing = time_per_key([&] {
-                            for (const std::uint64_t each : changed) {
-                              sink = static_cast<std::uint64_t>(peer.Delete(each));
-                            }
-                          });
-                          const double adding = time_per_key([&] {
-                            for (const std::uint64_t each : changed) {
-                              sink = static_cast<std::uint64_t>(peer.Add(each));
-                            }
-                          });
-                          return adds ? adding : removing;
-                        }};
+    const Runner theirs = changes(
+        "cuckoofilter", total, adds,
+        [&peer](std::span<const std::uint64_t> changed) {
+          for (const std::uint64_t each : changed) {
+            sink = static_cast<std::uint64_t>(peer.Delete(each));
+          }
+        },
+        [&peer](std::span<const std::uint64_t> changed) {
+          for (const std::uint64_t each : changed) {
+            sink = static_cast<std::uint64_t>(peer.Add(each));
+          }
+        });
     race(std::to_string(total) + " keys: " + (adds ? "additions" : "removals"),
          {theirs, single_changes("single", plain, total, adds), single_changes("single, counts", counted, total, adds),
           batch_changes("batches", plain, total, adds), batch_changes("batches, counts", counted, total, adds)},

@@ -132,17 +132,12 @@ Result<void> check_options(const Cuckoo::Options& options) {
   return {};
 }
 
-/// Calls `use(i)` for each digest, in order; their lines are asked for a window ahead.
+/// Calls `use(i)` for each digest, in order; their lines are fetched a window ahead.
 template <class Use>
 void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, const Use& use) {
-  for (std::size_t start = 0; start < digests.size(); start += kPrefetchWindow) {
-    const std::size_t end = std::min(start + kPrefetchWindow, digests.size());
-    for (std::size_t i = start; i < end; ++i) {
-      filter.prefetch(digests[i]);
-    }
-    for (std::size_t i = start; i < end; ++i) {
-      use(i);
-    }
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    filter.prefetch_ahead(digests, i);
+    use(i);
   }
 }
 
@@ -269,6 +264,14 @@ void Cuckoo::sort_slices() noexcept {
       least = slices()[i].slice_tag() < slices()[least].slice_tag() ? i : least;
     }
     slices().move_to_end(least);
+  }
+}
+
+void Cuckoo::prefetch_ahead(std::span<const Digest> digests, std::size_t at) const noexcept {
+  if (at % kPrefetchWindow == 0) {
+    for (const Digest digest : digests.subspan(at, std::min(kPrefetchWindow, digests.size() - at))) {
+      prefetch(digest);
+    }
   }
 }
 

@@ -96,6 +96,9 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Returns when the key expires if the filter does not change; nothing for an absent key. Pre: has_time().
   [[nodiscard]] std::optional<Time> expiry(Digest digest) const noexcept;
   void prefetch(Digest digest) const noexcept { slices().back().prefetch(digest); }
+  /// For callers with work of their own per key, who call it before each: fetches the lines of the next keys, a window
+  /// at a time. Pre: at < digests.size().
+  void prefetch_ahead(std::span<const Digest> digests, std::size_t at) const noexcept;
 
   using GrowingFilter::insert;
   using GrowingFilter::may_contain;

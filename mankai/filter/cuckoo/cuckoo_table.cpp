@@ -78,15 +78,7 @@ class CuckooTable::Code {
     // The low bits of a fingerprint that is in are not 0, in tables of all widths alike.
     const std::uint32_t low = table_.base_mask_ & 0xFFU;
     fingerprint |= static_cast<std::uint32_t>((fingerprint & low) == 0);
-    const std::uint64_t first = fastrange(digest.value, table_.buckets_);
-    return {.first = first,
-            .second = other(first, fingerprint & table_.base_mask_),
-            .pattern = fingerprint << table_.meta_bits_};
-  }
-
-  [[gnu::always_inline]] void prefetch(const Key& key) const noexcept {
-    __builtin_prefetch(Slots::line_of(table_.cells_, key.first));
-    __builtin_prefetch(Slots::line_of(table_.cells_, key.second));
+    return key_at(fastrange(digest.value, table_.buckets_), fingerprint);
   }
 
   /// What a query compares first: the low planes of both buckets.
@@ -100,6 +92,10 @@ class CuckooTable::Code {
             .second = Slots::low_plane(table_.cells_, key.second),
             .pattern = key.pattern};
   }
+  [[gnu::always_inline]] static void prefetch(const Probe& probe) noexcept {
+    __builtin_prefetch(probe.first);
+    __builtin_prefetch(probe.second);
+  }
   [[gnu::always_inline]] [[nodiscard]] bool contains(const Probe& probe) const noexcept {
     return Slots::any_low_equal(probe.first, probe.second, probe.pattern, table_.pattern_mask_, [&](unsigned lane) {
       return is_decided_by_low() || is_match(slot_of(probe, lane), probe.pattern);
@@ -112,8 +108,7 @@ class CuckooTable::Code {
       const std::size_t count = std::min(kWindow, digests.size() - start);
       for (std::size_t i = 0; i < count; ++i) {
         probes[i] = probe(key(digests[start + i]));
-        __builtin_prefetch(probes[i].first);
-        __builtin_prefetch(probes[i].second);
+        prefetch(probes[i]);
       }
       const std::uint64_t moves = table_.moves_.now();
       const Code current(table_);  // with the time that belongs to them
@@ -230,11 +225,7 @@ class CuckooTable::Code {
   }
   /// Puts an entry of a newer table into a slot of its own; false where there is no room.
   bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
-    const std::uint64_t first = entry.bucket >> (newer_level - table_.level_);
-    const std::uint32_t fingerprint = entry.fingerprint & table_.fingerprint_mask_;
-    const Key key{.first = first,
-                  .second = other(first, fingerprint & table_.base_mask_),
-                  .pattern = fingerprint << table_.meta_bits_};
+    const Key key = key_at(entry.bucket >> (newer_level - table_.level_), entry.fingerprint & table_.fingerprint_mask_);
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
     for (const std::uint64_t bucket : {key.first, key.second}) {
       if (const unsigned slot = free_slot(bucket); slot < kSlotsPerBucket) {
@@ -304,6 +295,11 @@ class CuckooTable::Code {
     return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
+  [[gnu::always_inline]] [[nodiscard]] Key key_at(std::uint64_t first, std::uint32_t fingerprint) const noexcept {
+    return {.first = first,
+            .second = other(first, fingerprint & table_.base_mask_),
+            .pattern = fingerprint << table_.meta_bits_};
+  }
   // The involution: both digits of the bucket's number, that of the table of level 0 and the bits below.
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint32_t base) const noexcept {
     const std::uint32_t level = table_.level_;
@@ -450,7 +446,7 @@ class CuckooTable::Code {
       for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
         const std::uint64_t bucket = other_of(nodes[next].bucket, lanes[slot]);
         if (!is_on_path(nodes, next, bucket)) {
-          __builtin_prefetch(Slots::line_of(table_.cells_, bucket));
+          __builtin_prefetch(Slots::low_plane(table_.cells_, bucket));
           nodes[count++] = {
               .bucket = bucket, .parent = static_cast<std::uint16_t>(next), .slot = static_cast<std::uint8_t>(slot)};
         }
@@ -663,7 +659,7 @@ std::uint64_t CuckooTable::until(Digest digest) const noexcept {
 }
 
 void CuckooTable::prefetch(Digest digest) const noexcept {
-  with_code([&](const auto& code) { code.prefetch(code.key(digest)); });
+  with_code([&](const auto& code) { code.prefetch(code.probe(code.key(digest))); });
 }
 
 void CuckooTable::advance(Tick tick) noexcept {

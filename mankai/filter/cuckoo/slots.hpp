@@ -103,10 +103,6 @@ class Slots {
   static constexpr std::uint64_t kPerLine = buckets_per_line(slot_bits);
   using BucketLanes = Lanes<kLaneBits>;
 
-  static std::byte* line_of(std::byte* cells, std::uint64_t bucket) noexcept {
-    return cells + bucket / kPerLine * kCacheLineBytes;
-  }
-
   [[nodiscard]] [[gnu::always_inline]] static BucketLanes read(const std::byte* cells, std::uint64_t bucket) noexcept {
     const std::byte* line = cells + bucket / kPerLine * kCacheLineBytes;
     const std::uint64_t place = bucket % kPerLine;
@@ -125,17 +121,17 @@ class Slots {
 
   /// The low plane of a bucket's slots: four lanes of kLowBits in one word, 0 in a free slot.
   static constexpr unsigned kLowBits = slot_bits < 16 ? 8 : 16;
+  static constexpr std::size_t kLowBytes = kSlotsPerBucket * kLowBits / 8;
   [[nodiscard]] [[gnu::always_inline]] static std::byte* low_plane(std::byte* cells, std::uint64_t bucket) noexcept {
-    return cells + bucket / kPerLine * kCacheLineBytes + bucket % kPerLine * (kSlotsPerBucket * kLowBits / 8);
+    return cells + bucket / kPerLine * kCacheLineBytes + bucket % kPerLine * kLowBytes;
   }
   [[nodiscard]] [[gnu::always_inline]] static std::uint64_t load_low(const std::byte* plane) noexcept {
     return detail::load_fields<kLowBits>(plane, 0);
   }
   /// The first free slot of a low plane, or kSlotsPerBucket.
   [[nodiscard]] static unsigned first_free(std::uint64_t low) noexcept {
-    constexpr std::uint64_t kOnes = kLowBits == 8 ? 0x01010101 : 0x0001000100010001;
-    const std::uint64_t zeros = (low - kOnes) & ~low & kOnes << (kLowBits - 1);
-    return zeros == 0 ? kSlotsPerBucket : static_cast<unsigned>(std::countr_zero(zeros)) / kLowBits;
+    // Words of four 8-bit lanes have four zero lanes above them.
+    return static_cast<unsigned>(std::countr_zero(zero_lanes(low))) / kLowBits;
   }
   /// Calls `use(lane)` for each slot of two buckets whose low plane equals `value` under `mask`, until it returns true:
   /// lanes 0 to 3 are the first bucket's slots, 4 to 7 the second's. Returns whether it did. Both planes are loaded
@@ -167,9 +163,8 @@ class Slots {
   }
   /// A slot of the bucket with this low plane.
   [[nodiscard]] [[gnu::always_inline]] static std::uint32_t slot_at(const std::byte* low, unsigned slot) noexcept {
-    const std::uint64_t offset_in_line = reinterpret_cast<std::uintptr_t>(low) % kCacheLineBytes;
-    const std::byte* line = low - offset_in_line;
-    const std::uint64_t place = offset_in_line / (kSlotsPerBucket * kLowBits / 8);
+    const std::uint64_t place = place_of(low);
+    const std::byte* line = low - place * kLowBytes;
     std::uint32_t value = 0;
     for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
       constexpr std::uint64_t kField = (std::uint64_t{1} << bits) - 1;
@@ -204,17 +199,21 @@ class Slots {
   // Calls `use<bits, shift, offset>()` for each plane, the low one first.
   template <class Use>
   static void for_each_plane(const Use& use) {
-    constexpr std::size_t kLowBytes = kPerLine * kSlotsPerBucket * kLowBits / 8;
+    constexpr std::size_t kLowPlanes = kPerLine * kLowBytes;
     use.template operator()<kLowBits, 0, 0>();
     constexpr unsigned kRest = slot_bits - kLowBits;
     if constexpr (kRest == 6) {
-      use.template operator()<4, 8, kLowBytes>();
-      use.template operator()<2, 12, kLowBytes + kPerLine * 2>();
+      use.template operator()<4, 8, kLowPlanes>();
+      use.template operator()<2, 12, kLowPlanes + kPerLine * 2>();
     } else if constexpr (kRest != 0) {
-      use.template operator()<kRest, slot_bits - kRest, kLowBytes>();
+      use.template operator()<kRest, slot_bits - kRest, kLowPlanes>();
     }
   }
 
+  // The bucket with this low plane, counted within its line.
+  [[nodiscard]] static std::uint64_t place_of(const std::byte* low) noexcept {
+    return reinterpret_cast<std::uintptr_t>(low) % kCacheLineBytes / kLowBytes;
+  }
   // The top bit of every lane of kLowBits that is 0.
   [[nodiscard]] [[gnu::always_inline]] static std::uint64_t zero_lanes(std::uint64_t lanes) noexcept {
     constexpr std::uint64_t kTops = kLowBits == 8 ? 0x8080808080808080 : 0x8000800080008000;
@@ -222,11 +221,11 @@ class Slots {
   }
 
   static void store_rest(std::byte* low, unsigned slot, std::uint32_t value) noexcept {
-    const std::uint64_t offset_in_line = reinterpret_cast<std::uintptr_t>(low) % kCacheLineBytes;
-    const std::uint64_t place = offset_in_line / (kSlotsPerBucket * kLowBits / 8);
+    const std::uint64_t place = place_of(low);
+    std::byte* line = low - place * kLowBytes;
     for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
       if constexpr (shift != 0) {
-        store<bits>(low - offset_in_line + offset, place, slot, value >> shift);
+        store<bits>(line + offset, place, slot, value >> shift);
       }
     });
   }

@@ -20,6 +20,15 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
 }
 
+template <class Filter>
+Result<Filter> bloom(const BloomSettings& settings) {
+  return Filter::create({.keys = settings.capacity_keys,
+                         .fpr = settings.fpr,
+                         .growth = growth_of(settings),
+                         .hash = settings.hash,
+                         .memory = engine_memory()});
+}
+
 Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
   constexpr std::uint32_t kCounts = 4;
   constexpr std::uint32_t kCountsWithTtl = 2;
@@ -57,16 +66,12 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
 }
 
 AddReport add_to(Cuckoo& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  constexpr std::size_t kPrefetched = 32;
   // Slots that have expired are free, but counted until they are swept: such a filter is full if no slot is found.
   const bool has_limit = filter.growth_factor() == 0 && !filter.has_time();
   std::size_t done = 0;
   try {
     for (; done < digests.size(); ++done) {
-      if (done % kPrefetched == 0) {
-        std::ranges::for_each(digests.subspan(done, std::min(kPrefetched, digests.size() - done)),
-                              [&](Digest digest) { filter.prefetch(digest); });
-      }
+      filter.prefetch_ahead(digests, done);
       seen[done] = filter.may_contain(digests[done]);
       const bool has_room = !has_limit || seen[done] || filter.taken_slots() < filter.capacity_keys();
       if (!has_room || !filter.try_insert_until(digests[done], filter.latest_until())) {
@@ -100,20 +105,8 @@ Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
   if (settings.max_ttl != Duration::zero() || (settings.is_deletable && check_cuckoo(settings))) {
     return of(Cuckoo::create(cuckoo_options(settings)), settings.is_nonscaling);
   }
-  if (settings.is_deletable) {
-    return of(ScalableCountingBloom::create({.keys = settings.capacity_keys,
-                                             .fpr = settings.fpr,
-                                             .growth = growth_of(settings),
-                                             .hash = settings.hash,
-                                             .memory = engine_memory()}),
-              settings.is_nonscaling);
-  }
-  return of(ScalableBloom::create({.keys = settings.capacity_keys,
-                                   .fpr = settings.fpr,
-                                   .growth = growth_of(settings),
-                                   .hash = settings.hash,
-                                   .memory = engine_memory()}),
-            settings.is_nonscaling);
+  return settings.is_deletable ? of(bloom<ScalableCountingBloom>(settings), settings.is_nonscaling)
+                               : of(bloom<ScalableBloom>(settings), settings.is_nonscaling);
 }
 
 Result<BloomValue> BloomValue::from_image(AssembledImage image) {
@@ -167,8 +160,6 @@ BloomSettings BloomValue::settings() const noexcept {
       settings.expansion = filter.growth().factor;
     } else {
       settings.expansion = filter.growth_factor();
-      settings.max_ttl = filter.has_time() ? filter.max_ttl() : Duration::zero();
-      settings.ttl_resolution = filter.has_time() ? filter.epoch() : Duration::zero();
     }
     return settings;
   });

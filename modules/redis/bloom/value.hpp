@@ -84,6 +84,7 @@ class BloomValue {
   [[nodiscard]] const Cuckoo* expiring() const noexcept { return const_cast<BloomValue*>(this)->expiring(); }
   /// Whether adding a key that is found changes the filter.
   [[nodiscard]] bool counts_repeats() const noexcept { return !std::holds_alternative<ScalableBloom>(filter_); }
+  /// Without times to live.
   [[nodiscard]] BloomSettings settings() const noexcept;
   /// Keys that the slices created so far have room for.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;

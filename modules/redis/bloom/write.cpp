@@ -15,7 +15,6 @@ namespace {
 constexpr const char* kFull = "ERR non scaling filter is full";
 constexpr const char* kAddFailed = "ERR problem inserting into filter";
 constexpr const char* kReserveEvent = "bf.reserve";
-constexpr const char* kAdvance = "BF.ADVANCE";
 
 Error not_created(const Error& error) {
   const bool is_memory = error.code == ErrorCode::out_of_space;
@@ -28,6 +27,12 @@ const char* stop_error(const BloomValue& value, AddStop stop) noexcept {
     return value.is_nonscaling() ? kFull : kAddFailed;
   }
   return memory_error(kAddFailed);
+}
+
+void advance_if_expiring(const Call& call, BloomValue& value) {
+  if (value.expiring() != nullptr) {
+    advance_to_clock(call, *value.expiring(), "BF.ADVANCE");
+  }
 }
 
 /// Keys to be added.
@@ -87,9 +92,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   if (created != nullptr) {
     replicate_creation(call, settings);
   }
-  if (value.expiring() != nullptr) {
-    advance_to_clock(call, *value.expiring(), kAdvance);
-  }
+  advance_if_expiring(call, value);
   const AddReport report = value.add(batch.keys(), fresh);
 
   const bool has_changed =
@@ -275,9 +278,7 @@ Answer bloom_rem(Call& call) {
   }
   std::vector<String*> gone;
   gone.reserve(batch.keys().size());  // allocations come before changes
-  if (lookup.value()->expiring() != nullptr) {
-    advance_to_clock(call, *lookup.value()->expiring(), kAdvance);
-  }
+  advance_if_expiring(call, *lookup.value());
   const std::span<bool> removed = batch.answers();
   lookup.value()->remove(batch.keys(), removed);
   for (std::size_t i = 0; i < removed.size(); ++i) {

@@ -70,13 +70,9 @@ void ask(const Call& call, const Cuckoo& filter, std::span<const std::string_vie
     });
     return;
   }
-  constexpr std::size_t kPrefetched = 32;
   for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
     for (std::size_t i = 0; i < digests.size(); ++i) {
-      if (i % kPrefetched == 0) {
-        std::ranges::for_each(digests.subspan(i, std::min(kPrefetched, digests.size() - i)),
-                              [&](Digest digest) { filter.prefetch(digest); });
-      }
+      filter.prefetch_ahead(digests, i);
       const auto expiry = filter.expiry(digests[i]);
       answers[start + i] = expiry && *expiry > now;
     }
