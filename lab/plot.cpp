@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                       "#56B4E9", "#E69F00", "#444444"};
 
-std::string quoted(std::string_view text) {
+std::string gnuplot_text(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') {
@@ -174,7 +174,7 @@ std::string plot_script(const Figure& figure) {
       "set encoding utf8\nset border 3 linecolor rgb \"#666666\"\nset tics nomirror textcolor rgb \"#333333\"\n"
       "set grid linecolor rgb \"#dddddd\" linetype 1\nset key tmargin center horizontal textcolor rgb \"#333333\"\n"
       "set format \"%g\"\nset bars small\n";
-  script += fmt::format("set xlabel {}\nset ylabel {}\n", quoted(figure.x.label), quoted(figure.y.label));
+  script += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text(figure.x.label), gnuplot_text(figure.y.label));
   script += figure.x.is_logarithmic ? "set logscale x\n" : "";
   script += figure.y.is_logarithmic ? "set logscale y\n" : "";
   std::string plots;
@@ -191,13 +191,13 @@ std::string plot_script(const Figure& figure) {
       ys.push_back(point.y);
     }
     script += fmt::format("$series{} << END\n{}END\n", i, rows(drawn, figure.y.is_logarithmic));
-    const std::string colour = quoted(kColours.at(series.colour.value_or(i) % kColours.size()));
+    const std::string colour = gnuplot_text(kColours.at(series.colour.value_or(i) % kColours.size()));
     const std::string style =
         series.is_line ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
                        : fmt::format("using 1:2:3:4 with yerrorbars pointtype {} pointsize 0.7 linecolor rgb {}",
                                      series.is_hollow ? 6 : 7, colour);
     plots += fmt::format("{}$series{} {} {}", plots.empty() ? "plot " : ", ", i, style,
-                         series.title.empty() ? "notitle" : "title " + quoted(series.title));
+                         series.title.empty() ? "notitle" : "title " + gnuplot_text(series.title));
   }
   script += fmt::format("set xrange {}\nset yrange {}\n", range(xs, figure.x.is_logarithmic),
                         range(ys, figure.y.is_logarithmic));

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPageName = "index.html";
 constexpr std::uint64_t kEvents = 10'000'000;
 
-struct Request {
+struct DemoRequest {
   std::uint64_t events = kEvents;
   std::uint64_t seed = 1;
   std::string out = "demo-out";
@@ -122,7 +122,7 @@ std::string text(const demo::Tour& tour, const std::string& page) {
          "  mankai --help\n";
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const DemoRequest& request) {
   // Reports all invalid arguments before anything is written.
   const TrafficOptions options = demo::day_options(request.events, request.seed);
   if (request.events < TrafficOptions::kEventsMin || request.events > TrafficOptions::kEventsMax) {
@@ -142,7 +142,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand demo_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DemoRequest>();
   Subcommand command{
       .name = "demo",
       .summary = std::string(kDemoSummary),

@@ -40,7 +40,7 @@ constexpr std::array<WantedFormat, 7> kFormats = {{
 }};
 
 /// Unset options have defaults that depend on the generator.
-struct Request {
+struct GenRequest {
   std::string what;
   std::optional<std::uint64_t> count;
   std::optional<double> zipf_exponent;
@@ -118,7 +118,7 @@ void set(T& target, const std::optional<T>& given) {
   target = given.value_or(target);
 }
 
-Result<int> run_urls(const Request& request) {
+Result<int> run_urls(const GenRequest& request) {
   UrlGeneratorOptions options;
   set(options.count, request.count);
   set(options.zipf_exponent, request.zipf_exponent);
@@ -141,7 +141,7 @@ std::unexpected<Error> no_format(std::string_view what, const WantedFormat& form
               "--format: gen " + std::string(what) + " cannot be written as " + std::string(format.name));
 }
 
-Result<int> run_log(const Request& request) {
+Result<int> run_log(const GenRequest& request) {
   LogGeneratorOptions options;
   const WantedFormat format = request.format.value_or(WantedFormat{});
   if (!format.log) {
@@ -173,7 +173,7 @@ Result<int> run_log(const Request& request) {
   });
 }
 
-Result<int> run_traffic(const Request& request) {
+Result<int> run_traffic(const GenRequest& request) {
   const WantedFormat format = request.format.value_or(kFormats.back());
   if (!format.traffic) {
     return no_format("traffic", format);
@@ -198,7 +198,7 @@ Result<int> run_traffic(const Request& request) {
   });
 }
 
-Result<int> run_blocklist(const Request& request) {
+Result<int> run_blocklist(const GenRequest& request) {
   TrafficOptions options;
   set(options.rules, request.count);
   set(options.seed, request.seed);
@@ -218,7 +218,7 @@ Result<int> run_blocklist(const Request& request) {
 
 struct Generator {
   std::string_view what;
-  Result<int> (*run)(const Request&);
+  Result<int> (*run)(const GenRequest&);
 };
 
 constexpr std::array kGenerators = {Generator{"urls", run_urls}, Generator{"log", run_log},
@@ -232,7 +232,7 @@ std::vector<std::string> names_of_generators() {
   return names;
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GenRequest& request) {
   const auto* const found = std::ranges::find(kGenerators, request.what, &Generator::what);
   if (found == kGenerators.end()) {
     return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; give one of {}", request.what,
@@ -248,7 +248,7 @@ Result<int> run(const Request& request) {
 }
 
 // Makes an option valid for these generators only.
-Option only_for(std::vector<std::string_view> takers, Request& request, Option option) {
+Option only_for(std::vector<std::string_view> takers, GenRequest& request, Option option) {
   option.take = [take = option.take, name = option.name, takers = std::move(takers),
                  &request](const std::string& value) -> Result<void> {
     request.given.emplace_back(name, takers);
@@ -257,7 +257,7 @@ Option only_for(std::vector<std::string_view> takers, Request& request, Option o
   return option;
 }
 
-Option format_option(Request& request) {
+Option format_option(GenRequest& request) {
   Option format =
       parsed_option("--format", "FORMAT",
                     "log: combined, common, squid, w3c, json or keys (a time and a path per line) [default: combined]. "
@@ -279,7 +279,7 @@ Result<std::uint64_t> parse_seed_number(std::string_view text) {
 }
 
 Subcommand gen_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GenRequest>();
   Subcommand command{
       .name = "gen",
       .summary = std::string(kGenSummary),

@@ -12,7 +12,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct LabRequest {
   std::vector<std::string> names;
   bool list = false;
   bool quick = false;
@@ -63,7 +63,7 @@ Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& source
   return outcomes;
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const LabRequest& request) {
   MANKAI_ASSIGN(const auto sources, chosen_sources(request.names));
   if (request.list) {
     return write_output(list(sources));
@@ -89,7 +89,7 @@ Result<std::string> parse_folder(std::string_view text) {
 }  // namespace
 
 Subcommand lab_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LabRequest>();
   Subcommand command{
       .name = "lab",
       .summary = std::string(kLabSummary),

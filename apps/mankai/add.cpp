@@ -76,7 +76,7 @@ Result<std::uint64_t> parse_ttl(std::string_view text) {
                                 : fail(ErrorCode::invalid_argument, "a time to live of 0; give one such as 90s or 7d");
 }
 
-struct Request {
+struct AddRequest {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
@@ -97,7 +97,7 @@ struct Outcome {
 };
 
 // Kinds that store values need one for each key.
-Result<void> check_values(const Request& request, const AnyFilter& filter) {
+Result<void> check_values(const AddRequest& request, const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
   if (info.key_shape == KeyShape::valued && !request.values.is_given()) {
     return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
@@ -109,7 +109,7 @@ Result<void> check_values(const Request& request, const AnyFilter& filter) {
 /// Adds batches of keys, and acknowledges them once they are durable.
 class Adder {
  public:
-  Adder(const Request& request, StoreRun& run) : request_(request), run_(run), numbers_(numbers_of(request)) {}
+  Adder(const AddRequest& request, StoreRun& run) : request_(request), run_(run), numbers_(numbers_of(request)) {}
 
   // Returns whether to continue.
   Result<bool> add(std::span<const std::string_view> lines) {
@@ -191,12 +191,12 @@ class Adder {
     return store.insert_until(numbers_.keys(), expiries);
   }
 
-  static const NumberRequest& numbers_of(const Request& request) noexcept {
+  static const NumberRequest& numbers_of(const AddRequest& request) noexcept {
     return request.values.is_given() ? request.values : request.ttls.is_given() ? request.ttls : request.ids;
   }
   [[nodiscard]] bool has_numbers() const noexcept { return numbers_of(request_).is_given(); }
 
-  const Request& request_;
+  const AddRequest& request_;
   StoreRun& run_;
   NumberReader numbers_;
   Acks acks_;
@@ -226,7 +226,7 @@ std::uint64_t distinct_keys(const AnyFilter& filter) {
   return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
 }
 
-void summarise(const Request& request, const AnyFilter& filter, const Outcome& outcome) {
+void summarise(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -245,7 +245,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 }
 
 // Checks combinations of options.
-Result<void> check(const Request& request) {
+Result<void> check(const AddRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   for (const NumberRequest* numbers : {&request.ids, &request.values, &request.ttls}) {
     MANKAI_TRY(check_numbers(*numbers, !request.keys.empty()));
@@ -261,7 +261,7 @@ Result<void> check(const Request& request) {
   return check_store_request(request.store);
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const AddRequest& request) {
   MANKAI_TRY(check(request));
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
@@ -300,7 +300,7 @@ Result<double> parse_share(std::string_view text) { return text == "1" ? Result<
 }  // namespace
 
 Subcommand add_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<AddRequest>();
   return {
       .name = "add",
       .summary = "add keys to a filter",

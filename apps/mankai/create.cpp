@@ -15,7 +15,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct CreateRequest {
   std::string file;
   FilterOptions filter;
   OptionTexts shape;
@@ -50,7 +50,7 @@ Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
   return check_options(spec);
 }
 
-Result<AnyFilter> make_like(const Request& request) {
+Result<AnyFilter> make_like(const CreateRequest& request) {
   if (request.says_what()) {
     return fail(ErrorCode::invalid_argument,
                 "--like copies every option from the other filter; leave the other options out");
@@ -59,7 +59,7 @@ Result<AnyFilter> make_like(const Request& request) {
   return other ? other->create_like() : Result<AnyFilter>(std::unexpected(other.error()));
 }
 
-Result<FilterSpec> spec_for(const Request& request) {
+Result<FilterSpec> spec_for(const CreateRequest& request) {
   FilterSpec spec = request.spec.value_or(FilterSpec{});
   overwrite(spec.kind, request.filter.kind);
   overwrite(spec.keys, request.filter.keys);
@@ -74,7 +74,7 @@ Result<FilterSpec> spec_for(const Request& request) {
   return spec;
 }
 
-Result<AnyFilter> make(const Request& request) {
+Result<AnyFilter> make(const CreateRequest& request) {
   if (!request.like.empty()) {
     return make_like(request);
   }
@@ -82,7 +82,7 @@ Result<AnyFilter> make(const Request& request) {
   return spec ? create_filter(*spec) : Result<AnyFilter>(std::unexpected(spec.error()));
 }
 
-Result<void> save_new(const Request& request, AnyFilter& filter) {
+Result<void> save_new(const CreateRequest& request, AnyFilter& filter) {
   MANKAI_TRY(check_replaces_no_gate(request.file));
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
@@ -91,7 +91,7 @@ Result<void> save_new(const Request& request, AnyFilter& filter) {
   return saved;
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const CreateRequest& request) {
   catch_stop_signals();
   MANKAI_ASSIGN(auto filter, make(request));
   MANKAI_TRY(save_new(request, filter));
@@ -122,7 +122,7 @@ Result<void> check_value(const SharedOption& shared, const std::string& text) {
 }
 
 // Builds a kind-specific option from the first kind's description.
-Option shape_option(const SharedOption& shared, Request& request) {
+Option shape_option(const SharedOption& shared, CreateRequest& request) {
   const KindOption& option = *shared.option;
   std::string kinds_with_it;
   for (const KindDescription* kind : shared.kinds) {
@@ -147,7 +147,7 @@ Option shape_option(const SharedOption& shared, Request& request) {
   return made;
 }
 
-Options shape_options(Request& request) {
+Options shape_options(CreateRequest& request) {
   Options options;
   for (const SharedOption& shared : shared_options()) {
     options.push_back(shape_option(shared, request));
@@ -158,7 +158,7 @@ Options shape_options(Request& request) {
 }  // namespace
 
 Subcommand create_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CreateRequest>();
   return {
       .name = "create",
       .summary = "create an empty filter",

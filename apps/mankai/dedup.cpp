@@ -20,7 +20,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct DedupRequest {
   DedupInputRequest input;
   DedupMemoryRequest memory;
   bool repeats = false;  ///< prints the repeats
@@ -60,7 +60,7 @@ void print_lines(Lines lines, std::span<const Answer> answers, bool wants_repeat
 
 class Dedup {
  public:
-  Dedup(const Request& request, DedupMemory memory) : request_(request), memory_(std::move(memory)) {}
+  Dedup(const DedupRequest& request, DedupMemory memory) : request_(request), memory_(std::move(memory)) {}
 
   Result<int> run() {
     MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, [this] { wait(); }));
@@ -223,7 +223,7 @@ class Dedup {
     return report;
   }
 
-  const Request& request_;
+  const DedupRequest& request_;
   DedupMemory memory_;
   Output output_;
   Counts counts_;
@@ -252,7 +252,7 @@ Result<void> check_input(const DedupInputRequest& input) {
   return {};
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const DedupRequest& request) {
   MANKAI_TRY(check_dedup_memory(request.memory));
   MANKAI_TRY(check_input(request.input));
   if (request.label && request.repeats) {
@@ -295,7 +295,7 @@ constexpr const char* kDescription =
     "printed again some time later. With --confirm no new line is dropped: an exact log on disk stores a digest of "
     "every printed line.";
 
-Options memory_options(Request& request) {
+Options memory_options(DedupRequest& request) {
   return {
       positionals("INPUT", "Files to read; - is standard input [default: standard input].", ValueKind::file,
                   request.input.input.paths),
@@ -322,7 +322,7 @@ Options memory_options(Request& request) {
            request.memory.canonical)};
 }
 
-Options input_options(Request& request) {
+Options input_options(DedupRequest& request) {
   return {flag("--repeats", "Print the repeats instead.", request.repeats),
           flag("--label",
                "Print every line after a label and a tab: new or maybe; with --confirm new, repeat, or rescued (new, "
@@ -349,7 +349,7 @@ Options input_options(Request& request) {
                         parse_delimiter, request.input.delimiter)};
 }
 
-Options summary_options(Request& request) {
+Options summary_options(DedupRequest& request) {
   return {flag("--count", "Print a summary on standard error.", request.count),
           flag("--json", "Print the summary as JSON on standard error.", request.json),
           max_line_option(request.input.input)};
@@ -358,7 +358,7 @@ Options summary_options(Request& request) {
 }  // namespace
 
 Subcommand dedup_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DedupRequest>();
   return {
       .name = "dedup",
       .summary = "print each distinct line once",

@@ -11,7 +11,7 @@
 namespace mankai::command {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFormats = {"auto", "lines", "warc", "cdx"};
+constexpr std::array<std::string_view, 4> kDedupFormats = {"auto", "lines", "warc", "cdx"};
 /// Bytes for format detection: more than the longest CDX legend.
 constexpr std::size_t kPeekBytes = 4096;
 // Prefix of a line that is compared as a whole. No field contains a line feed, so it equals equal lines only;
@@ -20,15 +20,15 @@ constexpr std::string_view kWholeLine = "file:///\n";
 
 }  // namespace
 
-std::span<const std::string_view> dedup_format_names() noexcept { return kFormats; }
+std::span<const std::string_view> dedup_format_names() noexcept { return kDedupFormats; }
 
 Result<DedupFormat> parse_dedup_format(std::string_view name) {
-  const auto* const found = std::ranges::find(kFormats, name);
-  if (found == kFormats.end()) {
+  const auto* const found = std::ranges::find(kDedupFormats, name);
+  if (found == kDedupFormats.end()) {
     return fail(ErrorCode::invalid_argument,
                 "'" + std::string(name) + "' is not a format; give auto, lines, warc or cdx");
   }
-  return static_cast<DedupFormat>(found - kFormats.begin());
+  return static_cast<DedupFormat>(found - kDedupFormats.begin());
 }
 
 Result<WarcTypes> parse_warc_types(std::string_view text) {

@@ -14,7 +14,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GateBuildRequest {
   std::string file;
   RowSourceSettings settings;
   GateBuild build;
@@ -31,7 +31,7 @@ Result<std::string> parse_condition(std::string_view text) {
   return std::string(text);
 }
 
-Result<void> check(const Request& request) {
+Result<void> check(const GateBuildRequest& request) {
   for (const auto& [name, value] : {std::pair{"--from", &request.settings.source},
                                     {"--table", &request.settings.table},
                                     {"--key", &request.settings.key}}) {
@@ -47,7 +47,7 @@ Result<void> check(const Request& request) {
   return {};
 }
 
-Result<int> build(const Request& request) {
+Result<int> build(const GateBuildRequest& request) {
   MANKAI_TRY(check(request));
   catch_stop_signals();
   GateBuild build = request.build;
@@ -71,7 +71,7 @@ Result<int> build(const Request& request) {
   return exit_code_after_stop(0);
 }
 
-Options options_of(Request& request) {
+Options options_of(GateBuildRequest& request) {
   return {
       positional("FILE", "File to create. FILE-source beside it describes the source of the keys.", ValueKind::file,
                  request.file),
@@ -98,7 +98,7 @@ Options options_of(Request& request) {
   };
 }
 
-Result<int> drop(const Request& request) {
+Result<int> drop(const GateBuildRequest& request) {
   const bool had_settings = read_source_settings(request.file).has_value();
   const auto removed = drop_gate(request.file, request.force);
   if (!removed) {
@@ -117,7 +117,7 @@ Result<int> drop(const Request& request) {
 }  // namespace
 
 Subcommand gate_build_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GateBuildRequest>();
   return {
       .name = "gate build",
       .summary = "build a gate from a table's keys",
@@ -138,7 +138,7 @@ Subcommand gate_build_subcommand() {
 }
 
 Subcommand gate_drop_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GateBuildRequest>();
   return {.name = "gate drop",
           .summary = "remove a gate's parts from its database",
           .description =

@@ -13,7 +13,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GateCheckRequest {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
@@ -37,7 +37,7 @@ Result<std::uint64_t> parse_position(std::string_view text) {
   return position;
 }
 
-void print(const Request& request, std::string_view key, bool is_maybe, Output& output) {
+void print(const GateCheckRequest& request, std::string_view key, bool is_maybe, Output& output) {
   const std::string_view word = is_maybe ? "maybe" : "empty";
   if (request.json) {
     Report report;
@@ -51,7 +51,7 @@ void print(const Request& request, std::string_view key, bool is_maybe, Output& 
   output.append_line(key);
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GateCheckRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto gate, GateFollower::open(request.file));
@@ -76,7 +76,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand gate_check_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GateCheckRequest>();
   return {
       .name = "gate check",
       .summary = "look up keys in a gate",

@@ -17,7 +17,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GateStatusRequest {
   std::string file;
   MirrorRequest mirror;
   bool offline = false;
@@ -40,7 +40,7 @@ struct Status {
 };
 
 // Reports an unreachable source in `status`, not as an error.
-void ask_source(const Request& request, const std::string& source_id, Status& status) {
+void ask_source(const GateStatusRequest& request, const std::string& source_id, Status& status) {
   auto settings = read_source_settings(request.file);
   if (!settings) {
     status.trouble = settings.error().code == ErrorCode::not_found
@@ -68,7 +68,7 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
 }
 
 // Reports an unreachable mirror in `status`. Errors: invalid_argument for an invalid address.
-Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
+Result<void> ask_mirror(const GateStatusRequest& request, const std::string& source_id, Status& status) {
   MANKAI_ASSIGN(const auto settings, mirror_settings(request.mirror));
   if (!settings) {
     return {};
@@ -87,7 +87,7 @@ Result<void> ask_mirror(const Request& request, const std::string& source_id, St
   return {};
 }
 
-Result<Status> status_of(const Request& request) {
+Result<Status> status_of(const GateStatusRequest& request) {
   MANKAI_ASSIGN(const auto store, opened_filter(request.file, inspect_store(request.file)));
   const auto* const filter = store.filter.as<CountingBloom>();
   if (filter == nullptr) {
@@ -146,7 +146,7 @@ void add_mirror(const Status& status, Report& report) {
   }
 }
 
-Report report_on(const Status& status, const std::string& file) {
+Report status_report(const Status& status, const std::string& file) {
   const GateFacts& facts = status.facts;
   const GateCounts& counts = status.counts;
   Report report;
@@ -218,19 +218,19 @@ std::string metrics_of(const Status& status) {
   return text.text();
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GateStatusRequest& request) {
   if (request.json && request.prometheus) {
     return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto status, status_of(request));
-  const Report report = report_on(status, request.file);
+  const Report report = status_report(status, request.file);
   return write_output(request.prometheus ? metrics_of(status) : request.json ? report.json() : report.text());
 }
 
 }  // namespace
 
 Subcommand gate_status_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GateStatusRequest>();
   return {.name = "gate status",
           .summary = "describe a gate",
           .description =

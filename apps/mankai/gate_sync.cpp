@@ -17,7 +17,7 @@ namespace {
 // Keeps the journal short: processes that reopen the file replay it.
 constexpr Duration kCheckpointEvery = std::chrono::minutes(1);
 
-struct Request {
+struct GateSyncRequest {
   std::string file;
   MirrorRequest mirror;
   bool once = false;
@@ -55,7 +55,7 @@ void add_mirror(const RedisMirrorSettings& settings, RedisMirror& mirror, const 
   };
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GateSyncRequest& request) {
   catch_stop_signals();
   MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
   MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
@@ -87,7 +87,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand gate_sync_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GateSyncRequest>();
   return {.name = "gate sync",
           .summary = "apply a table's changes to its gate",
           .description =

@@ -18,7 +18,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GuardBuildRequest {
   std::string file;
   std::vector<std::string> lists;
   std::vector<std::string> allow_lists;
@@ -136,7 +136,7 @@ class ListTaker {
   SkippedLines skipped_;
 };
 
-Report report_on(const ListOutcome& list, bool explains) {
+Report list_report(const ListOutcome& list, bool explains) {
   Report report;
   report.add("list", list.path);
   report.add("format", std::string(name(list.format)));
@@ -203,7 +203,7 @@ std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed)
 
 class Building {
  public:
-  Building(const Request& request, GuardBuilder builder) : request_(request), builder_(std::move(builder)) {}
+  Building(const GuardBuildRequest& request, GuardBuilder builder) : request_(request), builder_(std::move(builder)) {}
 
   Result<int> run() {
     for (const bool is_allow_list : {false, true}) {
@@ -223,7 +223,7 @@ class Building {
     MANKAI_ASSIGN(const auto guard, builder_.build());
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
     MANKAI_TRY(GuardFile::write(request_.file, guard, existing, system_calls(), request_.mode));
-    MANKAI_TRY(print(command::report_on(guard.facts(), request_.file)));
+    MANKAI_TRY(print(report_on(guard.facts(), request_.file)));
     return 0;
   }
 
@@ -271,7 +271,7 @@ class Building {
   [[nodiscard]] std::vector<Report> list_reports() const {
     std::vector<Report> lists;
     for (const ListOutcome& list : outcomes_) {
-      lists.push_back(report_on(list, request_.explain_skipped));
+      lists.push_back(list_report(list, request_.explain_skipped));
     }
     return lists;
   }
@@ -292,13 +292,13 @@ class Building {
     return output.finish();
   }
 
-  const Request& request_;
+  const GuardBuildRequest& request_;
   GuardBuilder builder_;
   std::vector<ListOutcome> outcomes_;
 };
 
 // Checks before lists are read that the file can be written. Errors: invalid_argument; io.
-Result<void> check_target(const Request& request) {
+Result<void> check_target(const GuardBuildRequest& request) {
   const auto target = identify(request.file);
   if (!target) {
     return target.error().code == ErrorCode::not_found ? Result<void>() : std::unexpected(target.error());
@@ -318,7 +318,7 @@ Result<void> check_target(const Request& request) {
   return GuardFile::check_replaceable(request.file);
 }
 
-Result<double> parse_share(std::string_view text) {
+Result<double> parse_skipped_share(std::string_view text) {
   if (text == "0" || text == "0%") {
     return 0.0;
   }
@@ -331,7 +331,7 @@ Result<double> parse_share(std::string_view text) {
                      "share '" + std::string(text) + "' is not a share; give a number from 0 to 1, such as 0.5 or 50%");
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GuardBuildRequest& request) {
   MANKAI_TRY(check_target(request));
   catch_stop_signals();
   MANKAI_ASSIGN(auto builder, GuardBuilder::create(request.settings));
@@ -343,7 +343,7 @@ constexpr std::array<std::string_view, 3> kHashNames = {"nh-siphash", "siphash",
 }  // namespace
 
 Subcommand guard_build_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardBuildRequest>();
   Option format = parsed_option("--format", "FORMAT",
                                 "Format of the lists. lines: each line separately. adblock: the same, and '$' begins "
                                 "options on every line. csv: a table. urls: one host or URL per line. [default: lines, "
@@ -356,7 +356,7 @@ Subcommand guard_build_subcommand() {
   Option allow_skipped = parsed_option(
       "--allow-skipped", "SHARE",
       "Largest share of a list's rules that may be skipped, such as 0.5 or 50%; without SHARE, any [default: 10%].",
-      parse_share, request->allow_skipped);
+      parse_skipped_share, request->allow_skipped);
   allow_skipped.value_if_bare = "100%";
   return {
       .name = "guard build",

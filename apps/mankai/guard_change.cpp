@@ -15,7 +15,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GuardChangeRequest {
   std::string file;
   std::vector<std::string> rules;
   InputRequest input;
@@ -65,7 +65,7 @@ class RuleLines {
 };
 
 // Reads all rules first: the file is written once, and a stop signal leaves it unchanged.
-Result<std::vector<std::string>> read_rules(const Request& request) {
+Result<std::vector<std::string>> read_rules(const GuardChangeRequest& request) {
   if (!request.rules.empty()) {
     return request.rules;
   }
@@ -80,14 +80,14 @@ Result<std::vector<std::string>> read_rules(const Request& request) {
   }
 }
 
-void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
+void summarise(const GuardChangeRequest& request, const GuardFile::Outcomes& outcomes) {
   if (!request.quiet && isatty(STDERR_FILENO) == 1) {
     say(fmt::format("{}: {} changed, {} unchanged", request.file, human_count(outcomes.changed),
                     human_count(outcomes.unchanged)));
   }
 }
 
-Result<int> run(const Request& request, const Change& change) {
+Result<int> run(const GuardChangeRequest& request, const Change& change) {
   MANKAI_TRY(check_keys(request.rules, request.input));
   catch_stop_signals();
   // Reports an invalid file before rules are read. Locks it only after they were read.
@@ -110,7 +110,7 @@ constexpr std::string_view kWholeFile =
     "meanwhile.";
 
 // Completes a subcommand: `command` describes only its change.
-Subcommand changing(Subcommand command, const std::shared_ptr<Request>& request, Change change) {
+Subcommand changing(Subcommand command, const std::shared_ptr<GuardChangeRequest>& request, Change change) {
   command.description.append(kWholeFile);
   command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file),
                      key_options(request->rules, request->input, "RULE",
@@ -126,11 +126,11 @@ Result<std::uint64_t> parse_id(std::string_view text) {
   return id ? id : fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a whole number below 2^64");
 }
 
-Option id_option(std::string help, Request& request) {
+Option id_option(std::string help, GuardChangeRequest& request) {
   return parsed_option("--id", "N", std::move(help), parse_id, request.id);
 }
 
-void print_refused(const Request& request, std::string_view word, std::string_view rule, Output& output) {
+void print_refused(const GuardChangeRequest& request, std::string_view word, std::string_view rule, Output& output) {
   if (!request.quiet) {
     output.append(word);
     output.append_line(rule);
@@ -144,7 +144,7 @@ std::string_view word_for(RemoveOutcome outcome) {
 }  // namespace
 
 Subcommand guard_add_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardChangeRequest>();
   return changing(
       {.name = "guard add",
        .summary = "add rules",
@@ -164,7 +164,7 @@ Subcommand guard_add_subcommand() {
 }
 
 Subcommand guard_remove_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardChangeRequest>();
   return changing(
       {.name = "guard remove",
        .summary = "remove rules",
@@ -185,7 +185,7 @@ Subcommand guard_remove_subcommand() {
 }
 
 Subcommand guard_allow_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardChangeRequest>();
   return changing(
       {.name = "guard allow",
        .summary = "add exceptions",
@@ -196,7 +196,7 @@ Subcommand guard_allow_subcommand() {
 }
 
 Subcommand guard_disallow_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardChangeRequest>();
   return changing(
       {.name = "guard disallow",
        .summary = "remove exceptions",

@@ -14,7 +14,7 @@ namespace {
 
 using Answer = Verdict::Answer;
 
-struct Request {
+struct GuardCheckRequest {
   std::string file;
   std::vector<std::string> urls;
   InputRequest input;
@@ -58,11 +58,11 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
 }
 
 // Whether --quiet, --ok and --blocked treat the URL as blocked.
-bool is_refused(const Request& request, Answer answer) {
+bool is_refused(const GuardCheckRequest& request, Answer answer) {
   return answer == Answer::blocked || (answer == Answer::invalid && !request.invalid_is_ok);
 }
 
-void print(const Request& request, std::string_view url, const Verdict& verdict, Output& output) {
+void print(const GuardCheckRequest& request, std::string_view url, const Verdict& verdict, Output& output) {
   if (request.quiet || (is_refused(request, verdict.answer) ? request.ok : request.blocked)) {
     return;
   }
@@ -85,7 +85,7 @@ void print(const Request& request, std::string_view url, const Verdict& verdict,
   output.append("\n");
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GuardCheckRequest& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
     return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet cannot be combined");
   }
@@ -109,7 +109,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand guard_check_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardCheckRequest>();
   return {
       .name = "guard check",
       .summary = "say which URLs are blocked",

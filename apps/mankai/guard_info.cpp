@@ -20,13 +20,13 @@ std::string rate_words(const GuardFacts& facts) {
                      human_share(facts.fpr_absent));
 }
 
-struct Request {
+struct GuardInfoRequest {
   std::string file;
   bool json = false;
   bool prometheus = false;
 };
 
-std::string text_of(const Request& request, const GuardFacts& facts) {
+std::string text_of(const GuardInfoRequest& request, const GuardFacts& facts) {
   if (request.prometheus) {
     PrometheusText text;
     add_metrics(facts, text);
@@ -36,7 +36,7 @@ std::string text_of(const Request& request, const GuardFacts& facts) {
   return request.json ? report.json() : report.text();
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GuardInfoRequest& request) {
   if (request.json && request.prometheus) {
     return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
@@ -93,7 +93,7 @@ void add_metrics(const GuardFacts& facts, PrometheusText& text) {
 }
 
 Subcommand guard_info_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardInfoRequest>();
   return {.name = "guard info",
           .summary = "describe a guard's file",
           .description =

@@ -10,7 +10,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct GuardLoadRequest {
   std::string file;
   std::string address;
   std::string key;
@@ -18,7 +18,8 @@ struct Request {
   bool json = false;
 };
 
-Report report_on(const Request& request, const RedisAddress& address, const GuardFacts& facts, std::uint64_t bytes) {
+Report load_report(const GuardLoadRequest& request, const RedisAddress& address, const GuardFacts& facts,
+                   std::uint64_t bytes) {
   Report report;
   report.add("file", request.file, "file", request.file);
   report.add("redis", to_text(address), "redis", to_text(address));
@@ -29,11 +30,11 @@ Report report_on(const Request& request, const RedisAddress& address, const Guar
   return report;
 }
 
-Result<int> tell(const Request& request, const Report& report) {
+Result<int> tell(const GuardLoadRequest& request, const Report& report) {
   return write_output(request.json ? report.json() : request.quiet ? std::string() : report.text());
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const GuardLoadRequest& request) {
   if (request.address.empty() || request.key.empty()) {
     return fail(ErrorCode::invalid_argument, "both --redis and --key are needed; add --redis redis://HOST --key KEY");
   }
@@ -45,13 +46,13 @@ Result<int> run(const Request& request) {
                                             [&](std::uint64_t sent) { progress.advance(sent); });
   progress.clear();
   MANKAI_TRY(loaded);
-  return tell(request, report_on(request, address, file.guard().facts(), bytes.size()));
+  return tell(request, load_report(request, address, file.guard().facts(), bytes.size()));
 }
 
 }  // namespace
 
 Subcommand guard_load_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardLoadRequest>();
   return {
       .name = "guard load",
       .summary = "load a guard into Redis or Valkey",

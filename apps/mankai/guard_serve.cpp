@@ -39,7 +39,7 @@ using Clock = std::chrono::steady_clock;
 /// The service stops at most this much later than its longest request.
 constexpr std::chrono::seconds kStopMargin(5);
 
-struct Request {
+struct GuardServeRequest {
   std::string file;
   serve::Endpoint listen{.host = "127.0.0.1", .port = "8080"};
   unsigned threads = std::max(2U, std::thread::hardware_concurrency());
@@ -164,7 +164,8 @@ void say_at_once(std::string_view line) {
 
 class ServeRun {
  public:
-  ServeRun(const Request& request, std::unique_ptr<serve::LiveGuard> guard, std::unique_ptr<serve::AccessLog> log)
+  ServeRun(const GuardServeRequest& request, std::unique_ptr<serve::LiveGuard> guard,
+           std::unique_ptr<serve::AccessLog> log)
       : request_(request),
         guard_(std::move(guard)),
         log_(std::move(log)),
@@ -306,7 +307,7 @@ class ServeRun {
     return static_cast<int>(ExitCode::fine);
   }
 
-  const Request& request_;
+  const GuardServeRequest& request_;
   std::unique_ptr<serve::LiveGuard> guard_;
   std::unique_ptr<serve::AccessLog> log_;
   serve::Metrics metrics_;
@@ -318,7 +319,7 @@ class ServeRun {
   std::future<Result<void>> loading_;
 };
 
-Result<int> run(const Request& request) {
+Result<int> run(const GuardServeRequest& request) {
   MANKAI_ASSIGN(auto guard, serve::LiveGuard::open(request.file));
   std::unique_ptr<serve::AccessLog> log;
   if (!request.log.empty()) {
@@ -329,7 +330,7 @@ Result<int> run(const Request& request) {
 }
 
 template <unsigned kMost>
-Result<unsigned> parse_number(const std::string& text) {
+Result<unsigned> parse_limit(const std::string& text) {
   unsigned number = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
@@ -345,7 +346,7 @@ Subcommand guard_serve_subcommand() {
   constexpr unsigned kThreadsMax = 1024;
   constexpr unsigned kConnectionsMax = 1'000'000;
   constexpr unsigned kTimeoutMax = 3600;
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GuardServeRequest>();
   return {
       .name = "guard serve",
       .summary = "answer over HTTP whether URLs are blocked",
@@ -369,15 +370,15 @@ Subcommand guard_serve_subcommand() {
                          serve::parse_endpoint, request->listen),
            parsed_option("--threads", "N",
                          "Number of threads that answer requests [default: number of processors, at least 2].",
-                         parse_number<kThreadsMax>, request->threads),
+                         parse_limit<kThreadsMax>, request->threads),
            parsed_option(
                "--connections", "N",
                "Maximum number of open connections [default: 1024]; each can use 1 MiB. To make room, the service "
                "closes the connection that was idle for longest, then the one with the longest request.",
-               parse_number<kConnectionsMax>, request->connections),
+               parse_limit<kConnectionsMax>, request->connections),
            parsed_option("--timeout", "SECONDS",
                          "Time limit for receiving a request, and for sending a response [default: 10].",
-                         parse_number<kTimeoutMax>, request->timeout),
+                         parse_limit<kTimeoutMax>, request->timeout),
            text_option(
                "--log", "PATH",
                "Appends one line per request, in the Common Log Format; - is standard error [default: no log]. The "

@@ -19,7 +19,7 @@ constexpr std::int64_t kEpochsPerHalfLife = 64;
 /// Epoch of counts that never decay: all records are in one epoch, so none is late.
 constexpr Duration kOneEpoch = std::chrono::years(1000);
 
-struct Request {
+struct HotCommandRequest {
   HotRunRequest run;
   std::optional<Duration> half_life;
   std::optional<double> lambda;
@@ -32,7 +32,7 @@ struct Request {
   StoreRequest store;
 };
 
-Result<double> parse_number(std::string_view text) {
+Result<double> parse_decimal(std::string_view text) {
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(value >= 0)) {
@@ -52,7 +52,7 @@ Result<FollowFrom> parse_follow_from(std::string_view text) {
   return static_cast<FollowFrom>(found - kFollowFrom.begin());
 }
 
-Result<std::optional<Decay>> decay_of(const Request& request) {
+Result<std::optional<Decay>> decay_of(const HotCommandRequest& request) {
   if (request.all_time) {
     if (request.half_life || request.lambda || request.epoch) {
       return fail(ErrorCode::invalid_argument,
@@ -83,7 +83,7 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
   return Decay::of_half_life(half_life, request.epoch.value_or(Duration::zero()));
 }
 
-Result<void> check(const Request& request) {
+Result<void> check(const HotCommandRequest& request) {
   const HotRunRequest& run = request.run;
   if (run.is_exact && !request.state.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -104,7 +104,7 @@ Result<void> check(const Request& request) {
   return {};
 }
 
-Result<void> check_state(const Request& request) {
+Result<void> check_state(const HotCommandRequest& request) {
   if (request.state.empty() && (request.store.policy || !request.store.position.empty())) {
     return fail(ErrorCode::invalid_argument, "--durability and --position need --state");
   }
@@ -114,7 +114,7 @@ Result<void> check_state(const Request& request) {
   return check_store_request(request.store);
 }
 
-Result<int> run(Request& request) {
+Result<int> run(HotCommandRequest& request) {
   MANKAI_TRY(check(request));
   MANKAI_TRY(check_state(request));
   MANKAI_ASSIGN(const auto decay, decay_of(request));
@@ -140,7 +140,7 @@ Result<int> run(Request& request) {
 
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};
 
-Options input_options(Request& request) {
+Options input_options(HotCommandRequest& request) {
   return {
       positionals("LOG", "Logs to read, oldest first; - is standard input [default: standard input].", ValueKind::file,
                   request.run.input.paths),
@@ -168,14 +168,14 @@ Options input_options(Request& request) {
                     parse_log_field_names, request.run.keys.parser.names)};
 }
 
-Options time_options(Request& request) {
+Options time_options(HotCommandRequest& request) {
   return {parsed_option("--half-life", "TIME",
                         "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].",
                         parse_duration, request.half_life),
           flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time),
           parsed_option("--lambda", "FACTOR",
-                        "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.", parse_number,
-                        request.lambda),
+                        "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.",
+                        parse_decimal, request.lambda),
           parsed_option("--epoch", "TIME",
                         "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
                         parse_duration, request.epoch),
@@ -197,7 +197,7 @@ Options time_options(Request& request) {
                         parse_duration, request.run.future)};
 }
 
-Options follow_options(Request& request) {
+Options follow_options(HotCommandRequest& request) {
   return {
       flag("--follow",
            "Keep reading when a log ends, as tail -F does, also after rotation; a terminal shows the table every "
@@ -211,14 +211,14 @@ Options follow_options(Request& request) {
           kFollowFrom)};
 }
 
-Options output_options(Request& request) {
+Options output_options(HotCommandRequest& request) {
   return {
       parsed_option("--top", "N",
                     "Largest number of keys to print; keys with a count of 0.000 are left out [default: 20].",
                     parse_count, request.run.top),
       parsed_option("--min-count", "COUNT",
-                    "Print every stored key with at least this decayed count, unless --top is given too.", parse_number,
-                    request.run.min_count),
+                    "Print every stored key with at least this decayed count, unless --top is given too.",
+                    parse_decimal, request.run.min_count),
       text_option("--keys", "FILE",
                   "Print the counts of the keys in FILE, one per line, in their order, instead of the hottest keys.",
                   ValueKind::file, request.run.wanted_path),
@@ -244,7 +244,7 @@ Options output_options(Request& request) {
 }  // namespace
 
 Subcommand hot_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<HotCommandRequest>();
   return {
       .name = "hot",
       .summary = "print the hottest keys of web logs, by decayed counts",

@@ -16,7 +16,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct ImportRequest {
   std::string format;
   std::string file;
   std::string output;
@@ -67,7 +67,7 @@ std::string sequence_text(const DabloomsImport& imported) {
                      imported.disk_sequence == 0 ? "not flushed" : "flushed");
 }
 
-Report report_on(const Request& request, const DabloomsImport& imported) {
+Report import_report(const ImportRequest& request, const DabloomsImport& imported) {
   const std::uint64_t keys = imported.filter.keys_inserted();
   Report report;
   report.add("file", request.file, "file", request.file);
@@ -88,7 +88,7 @@ Report report_on(const Request& request, const DabloomsImport& imported) {
   return report;
 }
 
-Result<void> complete(Request& request) {
+Result<void> complete(ImportRequest& request) {
   if (request.format != "dablooms") {
     return fail(ErrorCode::invalid_argument, "unknown format '" + request.format + "'; give dablooms");
   }
@@ -103,7 +103,7 @@ Result<void> complete(Request& request) {
   return {};
 }
 
-std::unexpected<Error> refused(const Request& request, const std::vector<DabloomsFinding>& damage) {
+std::unexpected<Error> refused(const ImportRequest& request, const std::vector<DabloomsFinding>& damage) {
   const std::string others = damage.size() == 1 ? "" : fmt::format(", and {} more", damage.size() - 1);
   return fail(ErrorCode::corrupt,
               fmt::format("{}: {}{}: the file is corrupt, or its program uses another capacity or rate; nothing was "
@@ -112,7 +112,7 @@ std::unexpected<Error> refused(const Request& request, const std::vector<Dabloom
 }
 
 // By whatever names and links.
-Result<void> check_not_the_source(const Request& request) {
+Result<void> check_not_the_source(const ImportRequest& request) {
   const auto source = identify(request.file);
   const auto output = identify(request.output);
   if (source && output && *source == *output) {
@@ -122,7 +122,7 @@ Result<void> check_not_the_source(const Request& request) {
   return {};
 }
 
-Result<DabloomsImport> read(const Request& request) {
+Result<DabloomsImport> read(const ImportRequest& request) {
   auto imported = import_dablooms_file(request.file,
                                        {.capacity_keys = *request.capacity, .fpr = *request.fpr, .take_damaged = true});
   if (imported && !imported->damage.empty() && !request.damaged) {
@@ -131,13 +131,13 @@ Result<DabloomsImport> read(const Request& request) {
   return imported;
 }
 
-void say_all(const Request& request, std::string_view what, const std::vector<DabloomsFinding>& findings) {
+void say_all(const ImportRequest& request, std::string_view what, const std::vector<DabloomsFinding>& findings) {
   for (const DabloomsFinding& finding : findings) {
     say(fmt::format("{}: {}: {}", what, request.file, text_of(finding)));
   }
 }
 
-Result<void> save(const Request& request, DabloomsImport& imported) {
+Result<void> save(const ImportRequest& request, DabloomsImport& imported) {
   MANKAI_TRY(check_replaces_no_gate(request.output));
   auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse,
                            system_calls(), request.mode);
@@ -147,7 +147,7 @@ Result<void> save(const Request& request, DabloomsImport& imported) {
   return saved;
 }
 
-Result<int> run(Request& request) {
+Result<int> run(ImportRequest& request) {
   catch_stop_signals();
   MANKAI_TRY(complete(request));
   MANKAI_TRY(check_not_the_source(request));
@@ -156,17 +156,17 @@ Result<int> run(Request& request) {
   // Not before: an error is one line.
   say_all(request, "warning", imported.warnings);
   say_all(request, "damage", imported.damage);
-  const Report report = report_on(request, imported);
+  const Report report = import_report(request, imported);
   MANKAI_TRY(write_output(request.json ? report.json() : report.text()));
   return exit_code_after_stop(0);
 }
 
-constexpr std::array<std::string_view, 1> kFormats = {"dablooms"};
+constexpr std::array<std::string_view, 1> kImportFormats = {"dablooms"};
 
 }  // namespace
 
 Subcommand import_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ImportRequest>();
   return {
       .name = "import",
       .summary = "convert a filter of another program",
@@ -181,7 +181,7 @@ Subcommand import_subcommand() {
                    {"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05 -o spam.mk --json",
                     "with a JSON report"}},
       .options = {choice_option(positional("FORMAT", "Format of FILE: dablooms.", ValueKind::choice, request->format),
-                                kFormats),
+                                kImportFormats),
                   positional("FILE", "File of the other program.", ValueKind::file, request->file),
                   parsed_option("--capacity", "N", "Capacity that its program uses: number of keys per sub-filter.",
                                 parse_count, request->capacity),

@@ -7,12 +7,12 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct InfoRequest {
   std::string file;
   bool json = false;
 };
 
-Result<int> run(const Request& request) {
+Result<int> run(const InfoRequest& request) {
   MANKAI_ASSIGN(const auto found, opened_filter(request.file, inspect_store(request.file)));
   Report report = report_on(found.filter, request.file);
   add_store(found.info, report);
@@ -22,7 +22,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand info_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<InfoRequest>();
   return {.name = "info",
           .summary = "describe a filter",
           .description =

@@ -14,7 +14,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct JournalRequest {
   std::string file;
   bool json = false;
 };
@@ -102,7 +102,7 @@ Result<void> dump(const JournalFile& file, bool json, Output& output) {
   return {};
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const JournalRequest& request) {
   MANKAI_ASSIGN(const auto path, journal_of(request.file));
   MANKAI_ASSIGN(const auto file, read_journal_file(path));
   if (!file) {
@@ -119,7 +119,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand journal_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<JournalRequest>();
   return {
       .name = "journal",
       .summary = "print the journal of a filter",

@@ -19,7 +19,7 @@ namespace {
 /// A single cell of an absent key often decodes to some value; two that agree are rare.
 constexpr std::uint64_t kMinMatches = 2;
 
-struct Request {
+struct LookupsRequest {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
@@ -34,7 +34,7 @@ struct Request {
 using Keys = std::span<const std::string_view>;
 
 // With --at, changes the filter in memory only.
-Result<AnyFilter> open_at(const Request& request) {
+Result<AnyFilter> open_at(const LookupsRequest& request) {
   RecoveryReport recovery;
   MANKAI_ASSIGN(auto filter,
                 opened_filter(request.file,
@@ -48,7 +48,7 @@ Result<AnyFilter> open_at(const Request& request) {
   return filter;
 }
 
-void print_presence(const Request& request, std::string_view key, bool is_present, Output& output) {
+void print_presence(const LookupsRequest& request, std::string_view key, bool is_present, Output& output) {
   if (!request.present && !request.absent) {
     output.append(is_present ? "yes\t" : "no\t");
     output.append_line(key);
@@ -57,7 +57,7 @@ void print_presence(const Request& request, std::string_view key, bool is_presen
   }
 }
 
-Result<int> check(const Request& request) {
+Result<int> check(const LookupsRequest& request) {
   if (static_cast<int>(request.present) + static_cast<int>(request.absent) + static_cast<int>(request.quiet) > 1) {
     return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet cannot be combined");
   }
@@ -93,7 +93,7 @@ Result<bool> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
   return true;
 }
 
-Result<int> count(const Request& request) {
+Result<int> count(const LookupsRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_ASSIGN(const auto filter, open_at(request));
   MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
@@ -103,7 +103,7 @@ Result<int> count(const Request& request) {
   return static_cast<int>(ExitCode::fine);
 }
 
-Result<int> recall(const Request& request) {
+Result<int> recall(const LookupsRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_ASSIGN(const auto filter, opened_filter(request.file, open_filter(request.file, Access::query)));
   const auto min_matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
@@ -121,7 +121,7 @@ Result<int> recall(const Request& request) {
 }
 
 // Options of commands whose answers depend on the time.
-Options time_options(Request& request) {
+Options time_options(LookupsRequest& request) {
   return {at_option("Answer as of a later time; the file is not changed.", request.at),
           flag("--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.",
                request.fast),
@@ -131,7 +131,7 @@ Options time_options(Request& request) {
 }  // namespace
 
 Subcommand check_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LookupsRequest>();
   return {
       .name = "check",
       .summary = "test which keys may be in a filter",
@@ -155,7 +155,7 @@ Subcommand check_subcommand() {
 }
 
 Subcommand count_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LookupsRequest>();
   return {.name = "count",
           .summary = "print how often keys were added to a filter",
           .description =
@@ -173,7 +173,7 @@ Subcommand count_subcommand() {
 }
 
 Subcommand recall_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LookupsRequest>();
   return {.name = "recall",
           .summary = "print which values were recently added with keys",
           .description =

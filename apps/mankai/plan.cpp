@@ -11,7 +11,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct PlanRequest {
   std::optional<std::uint64_t> keys;
   std::optional<double> fpr;
   std::optional<std::uint64_t> bytes;
@@ -45,7 +45,7 @@ std::string abilities(const KindDescription& info) {
 
 constexpr double kDefaultSurvival = 0.9;
 
-Result<std::vector<PlanRow>> forgetting_rows(const Request& request) {
+Result<std::vector<PlanRow>> forgetting_rows(const PlanRequest& request) {
   if (request.keys || request.bytes) {
     return fail(ErrorCode::invalid_argument, "--events cannot be combined with --keys or --bytes");
   }
@@ -56,7 +56,7 @@ Result<std::vector<PlanRow>> forgetting_rows(const Request& request) {
       {.events = *request.events, .survival = request.survival.value_or(kDefaultSurvival), .fpr = *request.fpr});
 }
 
-Result<std::vector<PlanRow>> rows_for(const Request& request) {
+Result<std::vector<PlanRow>> rows_for(const PlanRequest& request) {
   if (request.events) {
     return forgetting_rows(request);
   }
@@ -126,7 +126,7 @@ std::string json(const std::vector<PlanRow>& rows) {
   return json_array(reports);
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const PlanRequest& request) {
   MANKAI_ASSIGN(const auto rows, rows_for(request));
   return write_output(request.json ? json(rows) : table(rows));
 }
@@ -134,7 +134,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand plan_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<PlanRequest>();
   return {
       .name = "plan",
       .summary = "compare the kinds of filter for a number of keys",

@@ -16,7 +16,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct RemoveRequest {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
@@ -47,7 +47,7 @@ std::string_view word_for(EraseResult result) {
 
 class Remover {
  public:
-  Remover(const Request& request, StoreRun& run) : request_(request), run_(run), numbers_(request.ids) {}
+  Remover(const RemoveRequest& request, StoreRun& run) : request_(request), run_(run), numbers_(request.ids) {}
 
   Result<Outcome> remove() {
     const auto removed = for_each_batch(
@@ -86,14 +86,14 @@ class Remover {
     return stop_signal() == 0 && !output_.has_failed();
   }
 
-  const Request& request_;
+  const RemoveRequest& request_;
   StoreRun& run_;
   NumberReader numbers_;
   Output output_;
   Outcome outcome_;
 };
 
-void summarise(const Request& request, const AnyFilter& filter, const Outcome& outcome) {
+void summarise(const RemoveRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -107,7 +107,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   }
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const RemoveRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_TRY(check_numbers(request.ids, !request.keys.empty()));
   MANKAI_TRY(check_store_request(request.store));
@@ -123,7 +123,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand remove_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<RemoveRequest>();
   return {
       .name = "remove",
       .summary = "remove keys from a filter",

@@ -18,14 +18,14 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct UpkeepRequest {
   std::string file;
   std::optional<Time> at;
   std::vector<std::string> sources;
   bool json = false;
 };
 
-Result<int> advance(const Request& request) {
+Result<int> advance(const UpkeepRequest& request) {
   if (!request.at) {
     return fail(ErrorCode::invalid_argument, "--at is missing; give a time, such as --at now");
   }
@@ -37,7 +37,7 @@ Result<int> advance(const Request& request) {
   return exit_code_after_stop(0);
 }
 
-Result<void> check_sources(const Request& request) {
+Result<void> check_sources(const UpkeepRequest& request) {
   for (const std::string& path : request.sources) {
     std::error_code failure;  // a missing file is reported later
     if (std::filesystem::equivalent(path, request.file, failure)) {
@@ -52,7 +52,7 @@ Result<void> merge_file(Store& target, const std::string& path) {
   return within(path, target.merge(source));
 }
 
-Result<int> merge(const Request& request) {
+Result<int> merge(const UpkeepRequest& request) {
   catch_stop_signals();
   MANKAI_TRY(check_sources(request));
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
@@ -71,7 +71,7 @@ Result<int> merge(const Request& request) {
   return exit_code_after_stop(0);
 }
 
-Result<int> clear(const Request& request) {
+Result<int> clear(const UpkeepRequest& request) {
   catch_stop_signals();
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
   if (auto cleared = store_run.store().clear(); !cleared) {
@@ -91,7 +91,7 @@ std::string outcome_of(const RecoveryReport& report) {
                            counted(report.records_replayed, "record"));
 }
 
-Report report_of(const Request& request, const RecoveryReport& recovery) {
+Report report_of(const UpkeepRequest& request, const RecoveryReport& recovery) {
   Report report;
   const std::string outcome = outcome_of(recovery);
   report.add("file", request.file, "file", request.file);
@@ -104,7 +104,7 @@ Report report_of(const Request& request, const RecoveryReport& recovery) {
 }
 
 // Opening the store recovers it; closing merges the journal into the file.
-Result<int> recover(const Request& request) {
+Result<int> recover(const UpkeepRequest& request) {
   catch_stop_signals();
   MANKAI_ASSIGN(auto store, opened_filter(request.file, Store::open(request.file)));
   MANKAI_TRY(store.close());
@@ -116,7 +116,7 @@ Result<int> recover(const Request& request) {
 }  // namespace
 
 Subcommand advance_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UpkeepRequest>();
   return {.name = "advance",
           .summary = "move a filter with time to a later time",
           .description =
@@ -130,7 +130,7 @@ Subcommand advance_subcommand() {
 }
 
 Subcommand merge_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UpkeepRequest>();
   return {.name = "merge",
           .summary = "add the keys of other filters to a filter",
           .description =
@@ -146,7 +146,7 @@ Subcommand merge_subcommand() {
 }
 
 Subcommand clear_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UpkeepRequest>();
   return {.name = "clear",
           .summary = "remove every key from a filter",
           .description =
@@ -158,7 +158,7 @@ Subcommand clear_subcommand() {
 }
 
 Subcommand recover_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UpkeepRequest>();
   return {.name = "recover",
           .summary = "apply a filter's journal after a crash",
           .description =

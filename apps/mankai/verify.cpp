@@ -18,7 +18,7 @@
 namespace mankai::command {
 namespace {
 
-struct Request {
+struct VerifyRequest {
   std::vector<std::string> files;
   bool json = false;
 };
@@ -176,7 +176,7 @@ ExitCode verify_file(const std::string& path, Report& report, Output& output, bo
   return exit_code_for(found.error().code);
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const VerifyRequest& request) {
   Output output;
   std::vector<Report> reports;
   ExitCode code = ExitCode::fine;
@@ -193,7 +193,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 Subcommand verify_subcommand() {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<VerifyRequest>();
   return {.name = "verify",
           .summary = "check files for corruption",
           .description =

@@ -10,7 +10,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-constexpr double kFilled = 0.05;
 // Model of a database: one connection, first come first served; queries take 5 ms on average, exponentially
 // distributed. A page adds 10 ms. Simulated time, so that results do not depend on the machine.
 constexpr double kQueryMs = 5;

@@ -15,6 +15,8 @@ using Gate = UnderTest<Bloom>;
 
 /// 128 KiB; the paper gives no size for its array.
 inline constexpr std::uint64_t kCells = std::uint64_t{1} << 20;
+/// The share of customers who have a basket.
+inline constexpr double kFilled = 0.05;
 /// The paper's "about 5 to 20".
 inline constexpr std::array<std::uint32_t, 4> kPhases = {5, 10, 15, 20};
 inline constexpr std::array<BloomAddressing, 2> kAddressings = {BloomAddressing::range, BloomAddressing::fields};

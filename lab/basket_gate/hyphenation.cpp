@@ -13,7 +13,7 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr double kExceptionShare = 0.1;
-constexpr std::uint32_t kPhase = 6;
+constexpr std::uint32_t kWordPhase = 6;
 
 using Breaks = std::vector<std::size_t>;
 
@@ -140,7 +140,7 @@ Result<void> measure_words(const Context& context, Findings& findings) {
                            static_cast<double>(text.accesses) / static_cast<double>(text.words),
                            (1 - kExceptionShare) * share(text.wasted, text.words - language.dictionary.size()).error,
                            text.wrong});
-    if (phase == kPhase) {
+    if (phase == kWordPhase) {
       judge_text(text, gate, language, findings);
       findings.judged("less-space", at_most(1),
                       exact(static_cast<double>(gate.filter().cell_count()) / (8 * list_bytes(language))));
@@ -152,7 +152,6 @@ Result<void> measure_words(const Context& context, Findings& findings) {
 
 void measure_bit_array(const Context& context, Findings& findings) {
   constexpr std::size_t kShoppers = std::size_t{1} << 20;
-  constexpr double kFilled = 0.05;
   Random random(context.seed);
   std::vector<bool> bits(kShoppers);
   std::unordered_set<std::size_t> filled;

@@ -12,7 +12,6 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr double kMeanPages = 12;
-constexpr double kFilled = 0.05;
 constexpr double kRate = 0.01;
 
 struct Session {

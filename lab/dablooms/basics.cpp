@@ -9,8 +9,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.01;
-
 Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) {
   return make_under_test<Bloom>({.keys = keys, .fpr = kRate}, context);
 }

@@ -10,7 +10,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.01;
 constexpr std::size_t kMostSlices = 32;
 constexpr std::array<std::size_t, 6> kSlices = {1, 2, 4, 8, 16, kMostSlices};
 // Practically no tightening: exactly 1 is refused.

@@ -11,7 +11,6 @@ namespace {
 
 constexpr unsigned kStuck = 15;     // the value at which our counters stay forever
 constexpr unsigned kOverflow = 16;  // the original cannot count this
-constexpr double kRate = 0.01;
 
 // Whether one URL is present after repeated additions and removals, alone in the filter.
 template <class F>

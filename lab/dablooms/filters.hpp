@@ -19,6 +19,14 @@
 
 namespace mankai::lab::spam {
 
+/// The rates and sizes of most parts.
+inline constexpr double kRate = 0.01;
+inline constexpr double kHighRate = 0.05;
+inline constexpr std::uint64_t kCapacity = 1000;
+inline constexpr std::uint64_t kMembers = 900;
+inline constexpr double kBitsPerByte = 8;
+inline constexpr double kNibbleBits = 4;
+
 /// Digests of numbered keys: members, and absent keys, which are never inserted.
 class Keys {
  public:

@@ -13,11 +13,8 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.01;
 // Numbers of keys, in capacities of the first filter.
 constexpr std::array<std::uint64_t, 6> kMultiples = {1, 2, 5, 10, 20, 50};
-constexpr double kBitsPerByte = 8;
-constexpr double kNibbleBits = 4;
 
 struct Row {
   std::string name;

@@ -7,9 +7,7 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr std::uint64_t kCapacity = 1000;
-constexpr double kRate = 0.05;
-constexpr Shape kShape{.keys = kCapacity, .fpr = kRate};
+constexpr Shape kShape{.keys = kCapacity, .fpr = kHighRate};
 
 std::string whose(bool is_ours) { return is_ours ? "ours" : "model of the original"; }
 std::string suffix(bool is_ours) { return is_ours ? "ours" : "original"; }
@@ -83,7 +81,7 @@ OneId use_one_id(F& filter, const Context& context) {
 }
 
 void judge_one_id(const OneId& found, bool is_ours, Findings& findings) {
-  findings.judged({"one-id-scales-{}", suffix(is_ours), whose(is_ours)}, at_most(kRate), found.rate);
+  findings.judged({"one-id-scales-{}", suffix(is_ours), whose(is_ours)}, at_most(kHighRate), found.rate);
   Estimate lost = found.lost;
   lost.error = is_ours ? 0 : lost.error;
   findings.judged({"one-id-loses-none-{}", suffix(is_ours), whose(is_ours), found.refused}, equals(0), lost);
@@ -122,12 +120,12 @@ void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings&
   findings.judged(
       {"ids-need-not-be-unique-{}", suffix(is_ours), whose(is_ours), kKeys, filter.filter().slice_count(), refused},
       equals(0), exact(lost));
-  findings.judged({"shared-ids-scale-{}", suffix(is_ours), whose(is_ours)}, at_most(kRate), rate);
+  findings.judged({"shared-ids-scale-{}", suffix(is_ours), whose(is_ours)}, at_most(kHighRate), rate);
 }
 
 Result<void> measure_shared_ids(const Context& context, Findings& findings) {
   // Large enough for the collisions of the model's hash words not to matter: see small-filters-original.
-  constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kRate};
+  constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kHighRate};
   MANKAI_ASSIGN(auto ours, make_ours(kLarger, context));
   auto theirs = make_theirs(kLarger, context);
   judge_shared_ids(theirs, false, context, findings);

@@ -17,7 +17,6 @@ namespace mankai::lab::spam {
 namespace {
 
 constexpr double kPublished = 0.988;
-constexpr double kBitsPerByte = 8;
 
 // Counts the bytes requested, without the heap's overhead of about 8 bytes per allocation.
 struct Counted {
@@ -84,7 +83,6 @@ void judge_table(const Usage& usage, Findings& findings) {
 }
 
 void judge_filter(const Usage& usage, double filter, const Estimate& rate, Findings& findings) {
-  constexpr double kRate = 0.01;
   findings.judged({"memory-reduction", filter}, equals(1 - counting_formula(kRate) / table_formula(usage), 0.001),
                   exact(1 - filter / usage.table));
   findings.judged("memory-rate", at_most(kRate), rate);
@@ -95,7 +93,6 @@ void judge_filter(const Usage& usage, double filter, const Estimate& rate, Findi
 
 Result<void> judge_rate(const Usage& usage, const Context& context, Findings& findings) {
   constexpr double kSane = 0.05;  // the rate of the code's own test
-  constexpr double kNibbleBits = 4;
   const double formula = rate_of_published(table_formula(usage), kNibbleBits);
   const double measured = rate_of_published(usage.table, kNibbleBits);
   const auto keys = static_cast<std::uint64_t>(usage.urls);
@@ -155,7 +152,6 @@ void claim_time(const Table& table, const Counting& filter, const UrlGenerator& 
 }  // namespace
 
 Result<void> measure_memory(const Context& context, Findings& findings) {
-  constexpr double kRate = 0.01;
   const std::uint64_t urls = context.trials(50'000, 1'000'000);
   MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.count = urls, .seed = context.seed}));
   MANKAI_ASSIGN(auto filter, make_counting(urls, kRate, context));

@@ -5,8 +5,7 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.05;
-constexpr std::size_t kSlices = 4;
+constexpr std::size_t kOldSlices = 4;
 constexpr std::uint64_t kTenths = 10;
 
 Part oldest(const Ours& filter, double keys) {
@@ -33,9 +32,9 @@ void add_row(Figure& figure, double x, const Ours& filter, double keys, const Es
 }
 
 Result<Ours> make_full(std::uint64_t keys, const Context& context) {
-  auto filter = make_ours({.keys = keys, .fpr = kRate}, context);
+  auto filter = make_ours({.keys = keys, .fpr = kHighRate}, context);
   if (filter) {
-    insert_members(*filter, Keys(context.seed), 0, kSlices * keys);
+    insert_members(*filter, Keys(context.seed), 0, kOldSlices * keys);
   }
   return filter;
 }
@@ -43,7 +42,7 @@ Result<Ours> make_full(std::uint64_t keys, const Context& context) {
 Result<void> measure_removed(std::uint64_t keys, const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto filter, make_full(keys, context));
   const Keys numbers(context.seed);
-  Figure figure = findings.figure({"old-filter-removed", kSlices, keys});
+  Figure figure = findings.figure({"old-filter-removed", kOldSlices, keys});
   Estimate before;
   Estimate half;
   for (std::uint64_t tenth = 0; tenth < kTenths; ++tenth) {
@@ -67,7 +66,7 @@ Result<void> measure_removed(std::uint64_t keys, const Context& context, Finding
 Result<void> measure_added(std::uint64_t keys, const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto filter, make_full(keys, context));
   const Keys numbers(context.seed);
-  Figure figure = findings.figure({"old-filter-added", kSlices, keys});
+  Figure figure = findings.figure({"old-filter-added", kOldSlices, keys});
   Estimate all;
   Estimate rate;
   double inside = 0;
@@ -81,12 +80,12 @@ Result<void> measure_added(std::uint64_t keys, const Context& context, Findings&
       break;
     }
     for (std::uint64_t i = 0; i < keys; ++i) {
-      filter.insert(numbers.member((kSlices + times) * keys + i), i % (keys / 2));
+      filter.insert(numbers.member((kOldSlices + times) * keys + i), i % (keys / 2));
     }
   }
   findings.judged("old-filter-takes-keys", equals(inside), exact(filter.filter().slice(0).keys_inserted()));
   findings.judged("overfilled-rate", equals(formula_rate(oldest(filter, inside)).value), rate);
-  findings.judged("overfilled-beyond-the-bound", at_least(kRate), all);
+  findings.judged("overfilled-beyond-the-bound", at_least(kHighRate), all);
   findings.judged({"overfilled-all", filter.filter().overfilled_slices()}, equals(formula_of_all(filter, inside).value),
                   all);
   findings.add(std::move(figure));

@@ -10,7 +10,7 @@ namespace mankai::lab::spam {
 namespace {
 
 constexpr unsigned kFull = 15;
-constexpr unsigned kNibbleBits = 4;
+constexpr unsigned kCounterBits = 4;
 constexpr double kTightening = 0.5;
 
 using Slice = Original::Slice;
@@ -22,7 +22,7 @@ std::uint64_t cell_of(const Slice& slice, Digest digest, std::uint32_t i) noexce
   return i * slice.size + (h1 + i * h2) % slice.size;
 }
 
-unsigned shift_of(std::uint64_t cell) noexcept { return cell % 2 == 0 ? kNibbleBits : 0; }
+unsigned shift_of(std::uint64_t cell) noexcept { return cell % 2 == 0 ? kCounterBits : 0; }
 
 unsigned counter(const Slice& slice, std::uint64_t cell) noexcept {
   return static_cast<unsigned>(slice.bytes[cell / 2]) >> shift_of(cell) & kFull;

@@ -8,14 +8,14 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr std::uint64_t kSlices = 8;
+constexpr std::uint64_t kFullSlices = 8;
 
 // Several counting filters without ids: a key is removed from the newest one that seems to contain it.
 class Guessing {
  public:
   static Result<Guessing> create(std::uint64_t keys, double fpr, const Context& context) {
     Guessing made;
-    for (std::uint64_t i = 0; i < kSlices; ++i) {
+    for (std::uint64_t i = 0; i < kFullSlices; ++i) {
       MANKAI_ASSIGN(auto filter, make_counting(keys, fpr, context));
       made.filters_.push_back(std::move(filter));
     }
@@ -50,35 +50,34 @@ double any_other(double rate, std::size_t others) {
 }
 
 Result<void> measure_guessing(const Context& context, Findings& findings) {
-  constexpr double kRate = 0.01;
   const std::uint64_t keys = context.trials(10'000, 100'000);
   MANKAI_ASSIGN(auto filters, Guessing::create(keys, kRate, context));
   const Keys numbers(context.seed);
-  for (std::size_t i = 0; i < kSlices; ++i) {
+  for (std::size_t i = 0; i < kFullSlices; ++i) {
     insert_members(filters[i], numbers, i * keys, (i + 1) * keys);
   }
-  const std::uint64_t in_two = count_of(0, kSlices * keys, [&](std::uint64_t number) {
-    return count_of(0, kSlices, [&](std::size_t i) { return filters[i].may_contain(numbers.member(number)); }) >= 2;
+  const std::uint64_t in_two = count_of(0, kFullSlices * keys, [&](std::uint64_t number) {
+    return count_of(0, kFullSlices, [&](std::size_t i) { return filters[i].may_contain(numbers.member(number)); }) >= 2;
   });
   const Estimate formula = formula_rate(part_of(filters[0].filter(), keys));
-  findings.judged("in-two-filters", equals(any_other(formula.value, kSlices - 1)),
-                  widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error));
+  findings.judged("in-two-filters", equals(any_other(formula.value, kFullSlices - 1)),
+                  widened(share(in_two, kFullSlices * keys), std::sqrt(kFullSlices - 1.0) * formula.error));
   // All are queried before any removal, since wrong removals make filters emptier.
   std::uint64_t wrong = 0;
   double expected_wrong = 0;
-  for (std::size_t i = 0; i < kSlices; ++i) {
+  for (std::size_t i = 0; i < kFullSlices; ++i) {
     wrong += Range{.first = i * keys, .end = (i + 1) * keys, .step = 2}.count_if(
         [&](std::uint64_t number) { return filters.holder_of(numbers.member(number)) > i; });
-    expected_wrong += any_other(formula.value, kSlices - 1 - i) / kSlices;
+    expected_wrong += any_other(formula.value, kFullSlices - 1 - i) / kFullSlices;
   }
   // Filter j is newer than j of the 8, so its deviation affects that share of the keys.
-  const double deviation = std::sqrt(140.0) / kSlices * formula.error;
-  const std::uint64_t erased = kSlices * keys / 2;
+  const double deviation = std::sqrt(140.0) / kFullSlices * formula.error;
+  const std::uint64_t erased = kFullSlices * keys / 2;
   findings.judged("wrong-filter", equals(expected_wrong), widened(share(wrong, erased), deviation));
-  for (std::uint64_t number = 0; number < kSlices * keys; number += 2) {
+  for (std::uint64_t number = 0; number < kFullSlices * keys; number += 2) {
     filters.erase(numbers.member(number));
   }
-  const std::uint64_t lost = count_missed(filters, numbers, Range{.end = kSlices * keys, .step = 2}.others());
+  const std::uint64_t lost = count_missed(filters, numbers, Range{.end = kFullSlices * keys, .step = 2}.others());
   findings.judged({"wrong-filter-loses-members", erased, wrong}, at_least(1), exact(lost));
   return {};
 }
@@ -88,7 +87,6 @@ template <class F>
 void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, const Context& context,
                     Findings& findings) {
   constexpr std::uint64_t kStep = 5;
-  constexpr double kRate = 0.05;
   const Keys numbers(context.seed);
   insert_members(filter, numbers, 0, words);
   const Range removed{.end = words, .step = kStep};
@@ -99,12 +97,10 @@ void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, co
                    filter.filter().slice_count()},
                   equals(0), exact(lost));
   findings.judged({"by-id-finds-its-filter-{}", whose}, equals(0), exact(refused));
-  findings.judged({"own-test-{}", whose}, at_most(kRate), share(still, removed.count()));
+  findings.judged({"own-test-{}", whose}, at_most(kHighRate), share(still, removed.count()));
 }
 
 // Removes keys that were never added, from a filter of the size that the original was tried with.
-constexpr std::uint64_t kCapacity = 1000;
-constexpr std::uint64_t kMembers = 900;
 constexpr std::uint64_t kAbsentKeys = 300;
 constexpr double kTried = 0.05;
 

@@ -21,8 +21,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.01;
-
 class Folder {
  public:
   // Errors: io.
@@ -231,7 +229,6 @@ Result<void> measure_database(const Context& context, Findings& findings) {
   return remove_by_time(database, urls, loaded, findings);
 }
 
-constexpr std::uint64_t kMembers = 900;
 constexpr Shape kSmall{.keys = 1000, .fpr = 0.05};
 
 Result<std::vector<std::byte>> image_of_ours(const Context& context) {

@@ -11,7 +11,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr double kRate = 0.01;
 constexpr std::uint64_t kHosts = 100'000;
 
 // The keys of a URL: entries that would block it. A host with a path; "/" stands for the whole host.

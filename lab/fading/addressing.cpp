@@ -12,7 +12,6 @@ namespace mankai::lab::forgetting {
 namespace {
 
 constexpr std::uint64_t kWindowIds = 10'000;
-constexpr double kHundred = 100;
 
 // Sequential database ids, which the authors' code used as keys.
 class Ids {

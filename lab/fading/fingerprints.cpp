@@ -10,24 +10,23 @@
 namespace mankai::lab::forgetting {
 namespace {
 
-constexpr double kLineWidth = 0.01;
 // Tolerance: full_survival treats the writers of two places as independent.
 constexpr double kIndependent = 0.001;
 constexpr std::array<std::uint32_t, 6> kPlacesAnEvent = {1, 2, 4, 8, 16, 32};
 
-struct Curve {
+struct PairCurve {
   Shape shape;
   std::vector<Point> points;   // compared with the text's formula
   std::vector<Point> in_full;  // compared with full_survival
 };
 
-Result<Curve> measure_curve(const Shape& shape, const Context& context) {
+Result<PairCurve> measure_pair_curve(const Shape& shape, const Context& context) {
   context.progress(fmt::format("fingerprints, n = {}, b = {}", shape.n, shape.b));
   constexpr std::size_t kPoints = 24;
   constexpr double kHardly = 0.005;
   const auto oldest = static_cast<std::size_t>(text_age({.s = shape.s, .n = shape.n}, kHardly));
   MANKAI_ASSIGN(const auto done, survey(shape, oldest + 1, context.trials(3000, 20'000), context));
-  Curve curve{.shape = shape, .points = {}, .in_full = {}};
+  PairCurve curve{.shape = shape, .points = {}, .in_full = {}};
   const std::size_t apart = oldest / kPoints;
   for (std::size_t i = 0; i < kPoints; ++i) {
     curve.points.push_back(point_of(done, shape, i * apart, apart / 4, text_survival));
@@ -36,7 +35,7 @@ Result<Curve> measure_curve(const Shape& shape, const Context& context) {
   return curve;
 }
 
-void claim_curve(const Curve& curve, Findings& findings) {
+void claim_curve(const PairCurve& curve, Findings& findings) {
   const std::string id = fmt::format("{}-{}", curve.shape.b, curve.shape.n);
   const Point worst = worst_of(curve.points, kLineWidth);
   findings.judged({"fading-{}", id, shown(curve.shape), curve.shape.b, worst.age, curve.points.size()},
@@ -46,8 +45,8 @@ void claim_curve(const Curve& curve, Findings& findings) {
                   equals(worst_of_full.formula, kIndependent), worst_of_full.measured);
 }
 
-Figure figure_of(const std::vector<Curve>& curves, std::uint32_t b, Figure figure) {
-  for (const Curve& curve : curves) {
+Figure figure_of(const std::vector<PairCurve>& curves, std::uint32_t b, Figure figure) {
+  for (const PairCurve& curve : curves) {
     if (curve.shape.b != b) {
       continue;
     }
@@ -78,10 +77,10 @@ Result<void> measure_smaller(const Context& context, Findings& findings) {
 
 Result<void> measure_fingerprints(const Context& context, Findings& findings) {
   constexpr std::array<std::uint32_t, 2> kBits = {8, 16};
-  std::vector<Curve> curves;
+  std::vector<PairCurve> curves;
   for (const std::uint32_t b : kBits) {
     for (const std::uint32_t n : kPlacesAnEvent) {
-      MANKAI_ASSIGN(auto curve, measure_curve({.n = n, .b = b}, context));
+      MANKAI_ASSIGN(auto curve, measure_pair_curve({.n = n, .b = b}, context));
       claim_curve(curve, findings);
       curves.push_back(std::move(curve));
     }

@@ -14,7 +14,7 @@ double binomial(double n, double i) noexcept {
   return std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1));
 }
 
-double at_least(std::uint32_t r, std::uint32_t n, double chance) noexcept {
+double matched_at_least(std::uint32_t r, std::uint32_t n, double chance) noexcept {
   if (r == 1) {
     return -std::expm1(n * std::log1p(-chance));
   }
@@ -77,10 +77,10 @@ double chance_match_reserved(std::uint32_t b) noexcept {
 double text_survival(const Shape& shape, double t) noexcept {
   const double p = untouched(shape, t);
   const double match = p + (1 - p) * chance_match(shape.b);
-  return match >= 1 ? 1 : at_least(shape.r, shape.n, match);
+  return match >= 1 ? 1 : matched_at_least(shape.r, shape.n, match);
 }
 
-double text_plateau(const Shape& shape) noexcept { return at_least(shape.r, shape.n, chance_match(shape.b)); }
+double text_plateau(const Shape& shape) noexcept { return matched_at_least(shape.r, shape.n, chance_match(shape.b)); }
 
 double text_half_life(const Shape& shape) noexcept {
   const double n = shape.n;

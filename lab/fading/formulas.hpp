@@ -7,6 +7,10 @@
 
 namespace mankai::lab::forgetting {
 
+inline constexpr double kHundred = 100;
+/// Resolution of the text's graphs: a hundredth of their height.
+inline constexpr double kLineWidth = 0.01;
+
 /// The text's n, s and b, and the code's minHits.
 struct Shape {
   std::uint64_t s = 1000;

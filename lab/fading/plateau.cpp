@@ -59,7 +59,6 @@ constexpr std::array<Wanted, 13> kPlateaus = {
     {{4, 4}, {4, 32}, {8, 1}, {8, 2}, {8, 3}, {8, 4}, {8, 8}, {8, 16}, {8, 32}, {16, 4}, {16, 8}, {16, 16}, {16, 32}}};
 
 void judge_advice(const Shape& shape, const Estimate& measured, Findings& findings) {
-  constexpr double kHundred = 100;
   if (shape.b == 8 && shape.n == 3) {
     findings.judged("advice-8", at_most(0.012), measured);
   }
@@ -130,7 +129,6 @@ Result<void> measure_min_matches(const Context& context, Findings& findings) {
     const Shape shape{.s = kManyPlaces, .n = kN, .b = kB, .r = r};
     MANKAI_ASSIGN(const auto rate, plateau(shape, context.trials(r == 1 ? 300'000 : 3'000'000, 60'000'000), context));
     const double formula = text_plateau(shape);
-    constexpr double kHundred = 100;
     findings.judged({"min-matches-{}-rate", r, kHundred * formula}, equals(formula, left_out(shape)), rate);
     const Shape small{.s = 2000, .n = kN, .b = kB, .r = r};
     const double half_life = text_age(small, kHalf);

@@ -14,8 +14,6 @@ namespace {
 constexpr const char* kFirstGraph = "First graph (s = 1000)";
 constexpr const char* kSecondGraph = "Second graph (s proportional to log2 n)";
 constexpr std::uint64_t kPlaces = 1000;
-// Resolution of a graph: a hundredth of its height.
-constexpr double kLineWidth = 0.01;
 // Relative rounding error of half-lives and capacities, printed with two or three digits.
 constexpr double kPrinted = 0.01;
 constexpr double kHalf = 0.5;

@@ -1,6 +1,7 @@
 #include "lab/traffic/log_generator.hpp"
 
 #include "lab/traffic/draws.hpp"
+#include "lab/traffic/log_text.hpp"
 #include "lab/traffic/log_traffic.hpp"
 #include "lab/traffic/log_writer.hpp"
 #include "mankai/base/assert.hpp"
@@ -10,7 +11,6 @@ namespace mankai {
 namespace {
 
 constexpr double kLongestSeconds = 100.0 * 365 * 24 * 3600;
-constexpr Time kLatestStart = std::chrono::sys_days(std::chrono::January / 1 / 2200);
 constexpr std::uint64_t kCountMax = 1'000'000'000'000;
 constexpr std::uint64_t kPathsMax = 10'000'000;
 constexpr std::uint64_t kClientsMax = std::uint64_t{1} << 24;
@@ -35,7 +35,7 @@ const char* problem_of(const LogGeneratorOptions& options) {
   if (options.count > kCountMax || static_cast<double>(options.count) / options.rate > kLongestSeconds) {
     return "count must be at most 10^12, and no more than 100 years at the rate";
   }
-  if (!is_from_to(options.start, Time(), kLatestStart)) {
+  if (!is_from_to(options.start, Time(), detail::kLatestStart)) {
     return "the start must be from 1970 to 2200";
   }
   if (!is_from_to<std::uint64_t>(options.paths, 1, kPathsMax)) {

@@ -10,6 +10,9 @@
 
 namespace mankai::detail {
 
+/// The latest start of generated traffic.
+inline constexpr Time kLatestStart = std::chrono::sys_days(std::chrono::January / 1 / 2200);
+
 void append_number(std::uint64_t value, std::string& out, int base = 10);
 /// With leading zeros. Pre: the value has at most `digits` digits.
 void append_digits(std::uint64_t value, std::size_t digits, std::string& out);

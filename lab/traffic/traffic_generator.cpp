@@ -12,7 +12,6 @@
 namespace mankai {
 namespace {
 
-constexpr Time kLatestStart = std::chrono::sys_days(std::chrono::January / 1 / 2200);
 constexpr std::uint64_t kThingsMax = 10'000'000;
 constexpr std::uint64_t kFrontierMax = 1'000'000'000'000;
 constexpr double kRepeatShare = 0.4;
@@ -25,7 +24,7 @@ const char* problem_of(const TrafficOptions& options) {
   if (!is_from_to(options.events, TrafficOptions::kEventsMin, TrafficOptions::kEventsMax)) {
     return "a day has from 1000 to 1000000000 events";
   }
-  if (options.start < Time() || options.start > kLatestStart) {
+  if (options.start < Time() || options.start > detail::kLatestStart) {
     return "the start must be from 1970 to 2200";
   }
   if (!is_from_to(options.products, 1, kThingsMax)) {

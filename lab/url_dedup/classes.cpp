@@ -10,7 +10,7 @@
 namespace mankai::lab::dedup {
 namespace {
 
-struct Field {
+struct UrlField {
   std::uint64_t keys;
   std::uint64_t cells;  ///< of one array
   Flat bloom;           ///< with `cells` cells
@@ -22,7 +22,7 @@ struct Field {
   Segments segments;    ///< Algorithms 1 and 2 with `cells` cells
 };
 
-Result<Field> make_field(const Context& context) {
+Result<UrlField> make_field(const Context& context) {
   const std::uint64_t cells = std::uint64_t{1} << context.trials(21, 24);
   const std::uint64_t keys = keys_for(cells, kRepository);
   constexpr std::uint32_t kFewProbes = 7;
@@ -37,15 +37,15 @@ Result<Field> make_field(const Context& context) {
   MANKAI_ASSIGN(auto equal_few, make_urls<Flat>(keys, cells * kArrays, kFewProbes, context));
   MANKAI_ASSIGN(auto segments, make_urls<Segments>(keys, cells, kRepository.k, context));
   MANKAI_ASSERT(faithful.filter().params().cell_count == cells && faithful.filter().params().k == kRepository.k);
-  return Field{.keys = keys,
-               .cells = cells,
-               .bloom = std::move(bloom),
-               .faithful = std::move(faithful),
-               .repaired = std::move(repaired),
-               .squeezed = std::move(squeezed),
-               .equal = std::move(equal),
-               .equal_few = std::move(equal_few),
-               .segments = std::move(segments)};
+  return UrlField{.keys = keys,
+                  .cells = cells,
+                  .bloom = std::move(bloom),
+                  .faithful = std::move(faithful),
+                  .repaired = std::move(repaired),
+                  .squeezed = std::move(squeezed),
+                  .equal = std::move(equal),
+                  .equal_few = std::move(equal_few),
+                  .segments = std::move(segments)};
 }
 
 constexpr std::size_t kBloom = 0;
@@ -69,7 +69,7 @@ struct Rates {
   Estimate bloom, faithful, repaired, equal, segments;
 };
 
-void judge_members(const Field& field, const Urls& members, Findings& findings) {
+void judge_members(const UrlField& field, const Urls& members, Findings& findings) {
   findings.judged({"bloom-denies-no-member", members.size()}, equals(0), exact(field.bloom.count_missed(members)));
   findings.judged({"multi-layer-denies-no-member", members.size()}, equals(0),
                   exact(field.faithful.count_missed(members)));
@@ -79,7 +79,7 @@ void judge_members(const Field& field, const Urls& members, Findings& findings) 
                   exact(field.segments.count_missed(members)));
 }
 
-void judge_class(const Field& field, QueryClass query, const Rates& rates, Findings& findings) {
+void judge_class(const UrlField& field, QueryClass query, const Rates& rates, Findings& findings) {
   const std::string words(shown(query));
   const std::string id(id_of(query));
   const double printed =
@@ -93,7 +93,7 @@ void judge_class(const Field& field, QueryClass query, const Rates& rates, Findi
   findings.judged("less-than-bloom-" + id, at_most(0.5), over(rates.faithful, rates.bloom));
 }
 
-void judge_algorithms(const Field& field, QueryClass query, const Rates& rates, Findings& findings) {
+void judge_algorithms(const UrlField& field, QueryClass query, const Rates& rates, Findings& findings) {
   const double formula =
       printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, 1);
   if (query == QueryClass::recombined || query == QueryClass::prefix) {
@@ -102,7 +102,7 @@ void judge_algorithms(const Field& field, QueryClass query, const Rates& rates, 
   }
 }
 
-void judge_conclusions(const Field& field, const Rates& new_last, const Rates& recombined, Findings& findings) {
+void judge_conclusions(const UrlField& field, const Rates& new_last, const Rates& recombined, Findings& findings) {
   findings.judged("far-fewer-in-their-test", at_most(0.1), over(new_last.faithful, new_last.bloom));
   findings.judged("extra-array-solves-recombination",
                   at_most(printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k,

@@ -8,7 +8,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr double kLambda = 0.9;
 constexpr double kTicks = 60;
 
 // One page's visits, at times measured in epochs.

@@ -7,8 +7,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr std::uint32_t kProbes = 4;
-
 Result<void> judge_example(const Context& context, Findings& findings) {
   constexpr std::uint64_t kExample = 256 * 1 + 16 * 2 + 0;
   MANKAI_ASSIGN(auto pooled,

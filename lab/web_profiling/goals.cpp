@@ -12,8 +12,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr double kLambda = 0.9;
-
 // Goal 2. The paper gives no bound. The count-min sketch's holds for strict cells when visits add to all k of them.
 Result<void> judge_bound(const Context& context, Findings& findings) {
   const std::uint64_t scale = context.trials(10, 1);
@@ -44,16 +42,16 @@ struct Point {
   Estimate query{};
 };
 
-struct Contender {
+struct GoalContender {
   std::string name;
   std::unique_ptr<Profile> profile;
   std::function<double()> bytes;  // in use
   std::vector<Point> points{};
 };
 
-Result<std::vector<Contender>> make_contenders(const Context& context) {
+Result<std::vector<GoalContender>> make_contenders(const Context& context) {
   const std::uint64_t counters = 80'000 / context.trials(5, 1);
-  std::vector<Contender> contenders;
+  std::vector<GoalContender> contenders;
   const Decay fading = drawn_decay(kLambda);
   MANKAI_ASSIGN(auto basic,
                 make_basic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context));
@@ -72,7 +70,7 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
 }
 
 // Continues the stream from the current tick up to the end of an epoch.
-void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, std::size_t end_epoch) {
+void grow(GoalContender& contender, const Visits& visits, std::size_t first_epoch, std::size_t end_epoch) {
   std::size_t epoch = first_epoch;
   const std::array<std::function<void()>, 1> insert = {[&] {
     contender.profile->insert(visits, visits.of(epoch), visits.epochs[epoch].tick);
@@ -93,15 +91,15 @@ void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, s
                               .query = asked});
 }
 
-void judge_growth(const std::vector<Contender>& contenders, Findings& findings) {
-  const auto ratio = [](const Contender& contender) {
+void judge_growth(const std::vector<GoalContender>& contenders, Findings& findings) {
+  const auto ratio = [](const GoalContender& contender) {
     return contender.points.back().kilobytes / (contender.points.end() - 2)->kilobytes;
   };
   findings.judged("space-basic", at_most(1.05), exact(ratio(contenders[0])));
   findings.judged("space-optimized", at_most(1.05), exact(ratio(contenders[1])));
   findings.judged("space-optimized-undecayed", at_most(1.05), exact(ratio(contenders[2])));
   for (std::size_t i = 0; i < 2; ++i) {
-    const Contender& contender = contenders[i];
+    const GoalContender& contender = contenders[i];
     const Point& late = contender.points.back();
     const Point& early = *(contender.points.end() - 2);
     const char* const id = i == 0 ? "basic" : "optimized";
@@ -112,9 +110,9 @@ void judge_growth(const std::vector<Contender>& contenders, Findings& findings) 
   }
 }
 
-void add_figures(const std::vector<Contender>& contenders, Findings& findings) {
+void add_figures(const std::vector<GoalContender>& contenders, Findings& findings) {
   Figure space = findings.figure("space-over-length");
-  for (const Contender& contender : contenders) {
+  for (const GoalContender& contender : contenders) {
     for (const Point& point : contender.points) {
       space.rows.push_back({contender.name, point.visits, point.kilobytes, point.insert.value, point.query.value});
     }
@@ -141,7 +139,7 @@ Result<void> measure_goals(const Context& context, Findings& findings) {
   const std::uint64_t most = 10'000'000 / (scale * context.trials(2, 1));
   const Visits visits = draw({.visits = most, .pages = 40'000 / scale, .per_epoch = per_epoch}, context);
   MANKAI_ASSIGN(auto contenders, make_contenders(context));
-  for (Contender& contender : contenders) {
+  for (GoalContender& contender : contenders) {
     std::size_t epochs = 0;
     for (std::uint64_t length = most / 100; length <= most; length *= 10) {
       const std::size_t end = std::max<std::size_t>(length / per_epoch, 1);

@@ -11,7 +11,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr std::uint32_t kProbes = 4;
 constexpr double kKilobyte = 1024;
 
 struct Encoding {
@@ -33,7 +32,7 @@ struct Size {
   double extra = 0;      // peak of extra digits in use, over m
 };
 
-struct Row {
+struct MemoryRow {
   double lambda = 0;
   double basic = 0;
   std::array<Size, kEncodings.size()> pooled{};
@@ -67,14 +66,14 @@ Result<Size> size_of(const Setting& setting, double lambda, PoolLookup lookup, c
       .extra = static_cast<double>(paper.digits_peak) / static_cast<double>(setting.counters)};
 }
 
-Result<Row> row_of(const Setting& setting, double lambda, const Context& context) {
+Result<MemoryRow> row_of(const Setting& setting, double lambda, const Context& context) {
   MANKAI_ASSIGN(
       auto basic,
       make_basic(
           {.bytes = 2 * setting.counters, .k = kProbes, .decay = drawn_decay(lambda), .policy = DecayPolicy::floor},
           context));
   basic->insert(setting.visits);
-  Row row{.lambda = lambda, .basic = static_cast<double>(basic->bytes()) / kKilobyte};
+  MemoryRow row{.lambda = lambda, .basic = static_cast<double>(basic->bytes()) / kKilobyte};
   for (std::size_t i = 0; i < kEncodings.size(); ++i) {
     MANKAI_ASSIGN(const auto size, size_of(setting, lambda, kEncodings[i].lookup, context));
     row.pooled[i] = size;
@@ -82,50 +81,50 @@ Result<Row> row_of(const Setting& setting, double lambda, const Context& context
   return row;
 }
 
-double least(std::span<const Row> rows, const std::function<double(const Row&)>& value) {
+double least(std::span<const MemoryRow> rows, const std::function<double(const MemoryRow&)>& value) {
   double found = std::numeric_limits<double>::infinity();
-  for (const Row& row : rows) {
+  for (const MemoryRow& row : rows) {
     found = std::min(found, value(row));
   }
   return found;
 }
-double most(std::span<const Row> rows, const std::function<double(const Row&)>& value) {
-  return -least(rows, [&](const Row& row) { return -value(row); });
+double most(std::span<const MemoryRow> rows, const std::function<double(const MemoryRow&)>& value) {
+  return -least(rows, [&](const MemoryRow& row) { return -value(row); });
 }
 
 // The paper's statements about the figure, for one encoding, over the printed axis: λ = 1% to 13%.
-void judge_encoding(std::span<const Row> rows, std::size_t i, Findings& findings) {
+void judge_encoding(std::span<const MemoryRow> rows, std::size_t i, Findings& findings) {
   const Encoding& encoding = kEncodings[i];
   findings.judged({"factor-2-used-{}", encoding.id, encoding.words}, at_least(2),
-                  exact(least(rows, [i](const Row& row) { return row.basic / row.pooled[i].used; })));
+                  exact(least(rows, [i](const MemoryRow& row) { return row.basic / row.pooled[i].used; })));
   findings.judged({"factor-2-allocated-{}", encoding.id, encoding.words}, at_least(2),
-                  exact(least(rows, [i](const Row& row) { return row.basic / row.pooled[i].allocated; })));
+                  exact(least(rows, [i](const MemoryRow& row) { return row.basic / row.pooled[i].allocated; })));
 }
 
-void judge_low(std::span<const Row> rows, Findings& findings) {
+void judge_low(std::span<const MemoryRow> rows, Findings& findings) {
   for (std::size_t i = 0; i < kEncodings.size(); ++i) {
     judge_encoding(rows, i, findings);
   }
   constexpr std::size_t kHash = 0;
   findings.judged("factor-2-grown-hash", at_least(2),
-                  exact(least(rows, [](const Row& row) { return row.basic / row.pooled[kHash].grown; })));
+                  exact(least(rows, [](const MemoryRow& row) { return row.basic / row.pooled[kHash].grown; })));
   findings.judged("basic-is-flat", equals(0),
-                  exact(most(rows, [](const Row& row) { return row.basic; }) -
-                        least(rows, [](const Row& row) { return row.basic; })));
+                  exact(most(rows, [](const MemoryRow& row) { return row.basic; }) -
+                        least(rows, [](const MemoryRow& row) { return row.basic; })));
   findings.judged("optimized-is-flat", at_most(1.15),
-                  exact(most(rows, [](const Row& row) { return row.pooled[kHash].used; }) /
-                        least(rows, [](const Row& row) { return row.pooled[kHash].used; })));
+                  exact(most(rows, [](const MemoryRow& row) { return row.pooled[kHash].used; }) /
+                        least(rows, [](const MemoryRow& row) { return row.pooled[kHash].used; })));
 }
 
-void judge_high(std::span<const Row> rows, Findings& findings) {
+void judge_high(std::span<const MemoryRow> rows, Findings& findings) {
   constexpr std::size_t kHash = 0;
   findings.judged("optimized-grows-with-lambda", at_least(1),
                   exact(rows.back().pooled[kHash].used / rows.front().pooled[kHash].used));
   findings.depends("factor-2", at_least(2),
-                   exact(least(rows, [](const Row& row) { return row.basic / row.pooled[kHash].used; })));
+                   exact(least(rows, [](const MemoryRow& row) { return row.basic / row.pooled[kHash].used; })));
 }
 
-Figure figure_of(std::span<const Row> rows, Figure figure) {
+Figure figure_of(std::span<const MemoryRow> rows, Figure figure) {
   for (const Encoding& encoding : kEncodings) {
     for (const char* const what : {"used", "pool of m/2", "grown"}) {
       figure.columns.push_back(fmt::format("{}, {}", encoding.id, what));
@@ -133,7 +132,7 @@ Figure figure_of(std::span<const Row> rows, Figure figure) {
     figure.series.push_back(
         {.title = encoding.words, .x = "λ", .y = fmt::format("{}, used", encoding.id), .is_line = true});
   }
-  for (const Row& row : rows) {
+  for (const MemoryRow& row : rows) {
     std::vector<Cell> cells = {row.lambda, row.basic, row.pooled[0].extra};
     for (const Size& size : row.pooled) {
       cells.insert(cells.end(), {size.used, size.allocated, size.grown});
@@ -143,8 +142,8 @@ Figure figure_of(std::span<const Row> rows, Figure figure) {
   return figure;
 }
 
-Result<std::vector<Row>> sweep(const Setting& setting, std::span<const double> lambdas, const Context& context) {
-  std::vector<Row> rows;
+Result<std::vector<MemoryRow>> sweep(const Setting& setting, std::span<const double> lambdas, const Context& context) {
+  std::vector<MemoryRow> rows;
   for (const double lambda : lambdas) {
     context.progress(fmt::format("memory at λ = {}", lambda));
     MANKAI_ASSIGN(const auto row, row_of(setting, lambda, context));

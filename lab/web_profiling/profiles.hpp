@@ -21,6 +21,10 @@
 
 namespace mankai::lab::profiling {
 
+/// The lambda and the cells per key of most parts.
+inline constexpr double kLambda = 0.9;
+inline constexpr std::uint32_t kProbes = 4;
+
 class Profile {
  public:
   virtual ~Profile() = default;

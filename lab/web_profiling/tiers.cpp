@@ -9,8 +9,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr double kLambda = 0.9;
-constexpr std::uint32_t kProbes = 4;
 constexpr unsigned kWidth = 4;
 
 Result<void> judge_memory(Findings& findings, const Context& context) {

@@ -8,14 +8,12 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr double kLambda = 0.9;
-
-struct Case {
+struct Undercount {
   const char* id;
   DecayPolicy policy;
   const char* words;
 };
-constexpr std::array<Case, 4> kCases = {{
+constexpr std::array<Undercount, 4> kUndercounts = {{
     {"fixed-point", DecayPolicy::fixed_point, "counters with fraction bits, rounded up"},
     {"ceil", DecayPolicy::ceil, "whole counters, rounded up"},
     {"floor", DecayPolicy::floor, "whole counters, rounded down, which the paper's are"},
@@ -54,7 +52,7 @@ std::string reason_of(const Tally& tally) {
       tally.most_lost);
 }
 
-void judge_tally(const Case& item, const Tally& tally, Findings& findings) {
+void judge_tally(const Undercount& item, const Tally& tally, Findings& findings) {
   findings.judged({fmt::format("never-undercounts-{}", item.id), reason_of(tally)}, equals(0), exact(tally.under));
   if (item.policy == DecayPolicy::floor) {
     findings.judged("floor-loses-at-most", at_most(1 / (1 - kLambda)), exact(tally.most_lost));
@@ -76,7 +74,7 @@ Result<void> measure_undercounts(const Context& context, Findings& findings) {
   const Visits visits =
       draw({.visits = 5'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale}, context);
   Figure figure = findings.figure("undercounts");
-  for (const Case& item : kCases) {
+  for (const Undercount& item : kUndercounts) {
     context.progress(fmt::format("undercounts, {}", item.id));
     MANKAI_ASSIGN(
         auto basic,

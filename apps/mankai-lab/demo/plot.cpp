@@ -13,9 +13,9 @@ namespace {
 
 using lab::html_escape;
 
-constexpr double kLeft = 58;   // for the numbers of the y axis
-constexpr double kRight = 24;  // half of the last number of the x axis
-constexpr double kTop = 26;    // for the label of the y axis
+constexpr double kLeft = 58;     // for the numbers of the y axis
+constexpr double kRight = 24;    // half of the last number of the x axis
+constexpr double kPlotTop = 26;  // for the label of the y axis
 constexpr double kBottom = 46;
 constexpr double kTickText = 6;
 constexpr double kDotRadius = 3;
@@ -26,7 +26,7 @@ class Frame {
 
   [[nodiscard]] double left() const { return kLeft; }
   [[nodiscard]] double right() const { return size_.width - kRight; }
-  [[nodiscard]] double top() const { return kTop; }
+  [[nodiscard]] double top() const { return kPlotTop; }
   [[nodiscard]] double bottom() const { return size_.height - kBottom; }
   [[nodiscard]] double x(double value) const { return left() + share_of(plot_.x, value) * (right() - left()); }
   [[nodiscard]] double y(double value) const { return bottom() - share_of(plot_.y, value) * (bottom() - top()); }
