@@ -268,6 +268,62 @@ Option format_option(GenRequest& request) {
   return format;
 }
 
+Options options_of(GenRequest& request) {
+  Option what = positional("WHAT", "urls, log, traffic or blocklist.", ValueKind::choice, request.what);
+  what.choices = names_of_generators();
+  return {
+      std::move(what),
+      parsed_option("--count", "N",
+                    "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
+                    parse_count, request.count),
+      only_for({"urls", "log"}, request,
+               parsed_option(
+                   "--zipf", "Z",
+                   "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
+                   parse_number, request.zipf_exponent)),
+      parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request.seed),
+      only_for({"urls", "traffic", "blocklist"}, request,
+               parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].",
+                             parse_count, request.hosts)),
+      only_for({"urls"}, request,
+               parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
+                             request.repeat_share)),
+      only_for({"log", "traffic"}, request, format_option(request)),
+      only_for({"log", "traffic"}, request,
+               parsed_option("--start", "TIME",
+                             "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
+                             parse_moment, request.start)),
+      only_for({"log"}, request,
+               parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].",
+                             parse_number, request.rate)),
+      only_for(
+          {"log"}, request,
+          parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request.paths)),
+      only_for({"log"}, request,
+               parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count,
+                             request.clients)),
+      only_for(
+          {"log"}, request,
+          parsed_option("--drift", "TIME",
+                        "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
+                        parse_drift, request.drift)),
+      only_for({"log"}, request,
+               parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
+                             request.late_share)),
+      only_for({"log"}, request,
+               parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
+                             request.late_by)),
+      only_for({"log"}, request,
+               parsed_option("--malformed", "M", "log: share of malformed lines, 0 to 1 [default: 0].", parse_number,
+                             request.malformed_share)),
+      only_for({"traffic"}, request,
+               parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
+                             parse_count, request.rules)),
+      only_for({"traffic"}, request,
+               parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].",
+                             parse_count, request.products))};
+}
+
 }  // namespace
 
 Result<std::uint64_t> parse_seed_number(std::string_view text) {
@@ -305,59 +361,7 @@ Subcommand gen_subcommand() {
                     "the URLs for a crawler to fetch"},
                    {"mankai gen blocklist --count 100k > rules.txt", "the block list of that day"}},
   };
-  Option what = positional("WHAT", "urls, log, traffic or blocklist.", ValueKind::choice, request->what);
-  what.choices = names_of_generators();
-  command.options = {
-      std::move(what),
-      parsed_option("--count", "N",
-                    "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
-                    parse_count, request->count),
-      only_for({"urls", "log"}, *request,
-               parsed_option(
-                   "--zipf", "Z",
-                   "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
-                   parse_number, request->zipf_exponent)),
-      parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request->seed),
-      only_for({"urls", "traffic", "blocklist"}, *request,
-               parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].",
-                             parse_count, request->hosts)),
-      only_for({"urls"}, *request,
-               parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
-                             request->repeat_share)),
-      only_for({"log", "traffic"}, *request, format_option(*request)),
-      only_for({"log", "traffic"}, *request,
-               parsed_option("--start", "TIME",
-                             "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
-                             parse_moment, request->start)),
-      only_for({"log"}, *request,
-               parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].",
-                             parse_number, request->rate)),
-      only_for(
-          {"log"}, *request,
-          parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request->paths)),
-      only_for({"log"}, *request,
-               parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count,
-                             request->clients)),
-      only_for(
-          {"log"}, *request,
-          parsed_option("--drift", "TIME",
-                        "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
-                        parse_drift, request->drift)),
-      only_for({"log"}, *request,
-               parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
-                             request->late_share)),
-      only_for({"log"}, *request,
-               parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
-                             request->late_by)),
-      only_for({"log"}, *request,
-               parsed_option("--malformed", "M", "log: share of malformed lines, 0 to 1 [default: 0].", parse_number,
-                             request->malformed_share)),
-      only_for({"traffic"}, *request,
-               parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
-                             parse_count, request->rules)),
-      only_for({"traffic"}, *request,
-               parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].",
-                             parse_count, request->products))};
+  command.options = options_of(*request);
   command.run = [request] { return run(*request); };
   return command;
 }

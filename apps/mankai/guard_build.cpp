@@ -277,7 +277,7 @@ class Building {
   }
 
   // `guard`: facts about the new guard, if one was made.
-  [[nodiscard]] Result<void> print(std::optional<Report> guard) const {
+  [[nodiscard]] Result<void> print(const std::optional<Report>& guard) const {
     Output output;
     Report report = guard.value_or(Report());
     if (request_.json) {

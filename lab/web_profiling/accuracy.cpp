@@ -40,7 +40,7 @@ struct Cells {
 };
 Contender basic(const char* name, const Cells& cells) {
   return {.name = name, .make = [cells](const Order& order, const Visits& /*visits*/, const Context& context) {
-            return as_profile(make_basic({.bytes = order.bytes,
+            return as_profile(kMakeBasic({.bytes = order.bytes,
                                           .k = order.k,
                                           .decay = order.decay,
                                           .width_bits = cells.width,
@@ -64,7 +64,7 @@ Made make_fitting(OverflowRule rule, const Order& order, const Visits& visits, c
     const double bits = 8 * static_cast<double>(order.bytes - kCacheLineBytes);
     const std::uint64_t rough = order.bytes * 2;
     const auto counters = static_cast<std::uint64_t>(bits / (4 + share * bits_of_digit(rough)));
-    return make_pooled(
+    return kMakePooled(
         {.counters = counters, .k = order.k, .pool_share = share, .decay = order.decay, .overflow = rule}, context);
   };
   MANKAI_ASSIGN(auto first, make());
@@ -78,7 +78,7 @@ Made make_tiers(DecayPolicy policy, const Order& order, const Context& context) 
   // Each of the lowest tier's counters has 4 bits, the next tier a quarter of these, and so on; tiers begin at a word.
   constexpr double kBits = 16.0 / 3;
   const double bits = 8 * static_cast<double>(order.bytes - kCacheLineBytes);
-  return as_profile(make_tiered(
+  return as_profile(kMakeTiered(
       {.counters = static_cast<std::uint64_t>(bits / kBits), .k = order.k, .decay = order.decay, .policy = policy},
       context));
 }
@@ -253,7 +253,7 @@ Result<void> measure_log(const Log& log, std::vector<Row>& rows, const Context& 
     MANKAI_TRY(add_rows(rows, log.id, kilobytes, order, visits, context));
   }
   constexpr std::uint64_t kBytes = 32 << 10;
-  MANKAI_ASSIGN(auto strict, make_basic({.bytes = kBytes, .k = 3, .decay = decay}, context));
+  MANKAI_ASSIGN(auto strict, kMakeBasic({.bytes = kBytes, .k = 3, .decay = decay}, context));
   const Tally tally = replay_and_check(*strict, visits, decay.lambda());
   findings.judged({"never-undercounts-{}", log.id, log.what, tally.checks}, equals(0), exact(tally.under));
   return {};

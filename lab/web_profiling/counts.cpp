@@ -60,7 +60,7 @@ Recursion by_recursion(std::span<const double> times) {
 // The filter with one page: strict cells with 12 fraction bits.
 Result<DecayedCount> by_filter(std::span<const double> times, const Context& context) {
   constexpr std::uint32_t kFractionBits = 12;
-  MANKAI_ASSIGN(auto basic, make_basic({.keys = 1000,
+  MANKAI_ASSIGN(auto basic, kMakeBasic({.keys = 1000,
                                         .decay = drawn_decay(kLambda),
                                         .policy = DecayPolicy::fixed_point,
                                         .fraction_bits = kFractionBits},

@@ -10,7 +10,7 @@ namespace {
 Result<void> judge_example(const Context& context, Findings& findings) {
   constexpr std::uint64_t kExample = 256 * 1 + 16 * 2 + 0;
   MANKAI_ASSIGN(auto pooled,
-                make_pooled({.counters = 1024, .k = kProbes, .decay = drawn_decay(0.9), .gate = true}, context));
+                kMakePooled({.counters = 1024, .k = kProbes, .decay = drawn_decay(0.9), .gate = true}, context));
   const Digest page = Hasher(context.hash())("q");
   for (std::uint64_t visit = 0; visit < kExample; ++visit) {
     pooled->filter().insert(page);
@@ -38,15 +38,15 @@ Result<Trio> make_trio(const Setting& setting, double lambda, const Context& con
   const Decay decay = drawn_decay(lambda);
   constexpr std::uint32_t kWidth = 32;
   // The same number of cells, so that keys have the same positions.
-  MANKAI_ASSIGN(auto basic, make_basic({.bytes = setting.counters * kWidth / 8,
+  MANKAI_ASSIGN(auto basic, kMakeBasic({.bytes = setting.counters * kWidth / 8,
                                         .k = kProbes,
                                         .decay = decay,
                                         .width_bits = kWidth,
                                         .policy = DecayPolicy::floor},
                                        context));
-  MANKAI_ASSIGN(auto each, make_pooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context));
+  MANKAI_ASSIGN(auto each, kMakePooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context));
   MANKAI_ASSIGN(auto all,
-                make_pooled({.counters = setting.counters, .k = kProbes, .decay = decay, .overflow = OverflowRule::all},
+                kMakePooled({.counters = setting.counters, .k = kProbes, .decay = decay, .overflow = OverflowRule::all},
                             context));
   for (Profile* const profile :
        {static_cast<Profile*>(basic.get()), static_cast<Profile*>(each.get()), static_cast<Profile*>(all.get())}) {
@@ -61,7 +61,7 @@ void judge_rules(const Setting& setting, const Trio& trio, Findings& findings) {
 }
 
 Result<void> judge_strictness(const Setting& setting, const Context& context, Findings& findings) {
-  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
+  MANKAI_ASSIGN(auto pooled, kMakePooled({.counters = setting.counters,
                                           .k = kProbes,
                                           .decay = drawn_decay(0.9),
                                           .policy = DecayPolicy::ceil,

@@ -27,7 +27,7 @@ double stray(const Load& load) {
 
 // All pages were visited in the current epoch.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
-  MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
+  MANKAI_ASSIGN(auto basic, kMakeBasic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
                                         .k = load.k,
                                         .decay = drawn_decay(0.9),
                                         .policy = DecayPolicy::floor},

@@ -19,7 +19,7 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
   const Visits visits =
       draw({.visits = 2'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale}, context);
   for (const std::uint32_t k : {2U, 4U}) {
-    MANKAI_ASSIGN(auto basic, make_basic({.bytes = kBytes / scale, .k = k, .decay = drawn_decay(kLambda)}, context));
+    MANKAI_ASSIGN(auto basic, kMakeBasic({.bytes = kBytes / scale, .k = k, .decay = drawn_decay(kLambda)}, context));
     basic->insert(visits);
     const TimeDecayingCounts& filter = basic->filter();
     const Truth truth = truth_of(visits, filter.decay().lambda());
@@ -54,11 +54,11 @@ Result<std::vector<GoalContender>> make_contenders(const Context& context) {
   std::vector<GoalContender> contenders;
   const Decay fading = drawn_decay(kLambda);
   MANKAI_ASSIGN(auto basic,
-                make_basic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context));
+                kMakeBasic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context));
   const auto bytes = static_cast<double>(basic->bytes());
   contenders.push_back({.name = "basic, λ = 0.9", .profile = std::move(basic), .bytes = [bytes] { return bytes; }});
   for (const double lambda : {kLambda, 1.0}) {
-    MANKAI_ASSIGN(auto pooled, make_pooled({.counters = counters, .k = 4, .decay = drawn_decay(lambda)}, context));
+    MANKAI_ASSIGN(auto pooled, kMakePooled({.counters = counters, .k = 4, .decay = drawn_decay(lambda)}, context));
     const TimeDecayingPooledCounts& filter = pooled->filter();
     contenders.push_back(
         {.name = fmt::format("optimized, λ = {}", lambda), .profile = std::move(pooled), .bytes = [&filter] {

@@ -44,7 +44,7 @@ double allocated(const TimeDecayingPooledCounts::Use& use) {
 
 Result<TimeDecayingPooledCounts::Use> use_of(const Setting& setting, double lambda, PoolLookup lookup, double pool,
                                              const Context& context) {
-  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
+  MANKAI_ASSIGN(auto pooled, kMakePooled({.counters = setting.counters,
                                           .k = kProbes,
                                           .pool_share = pool,
                                           .decay = drawn_decay(lambda),
@@ -69,7 +69,7 @@ Result<Size> size_of(const Setting& setting, double lambda, PoolLookup lookup, c
 Result<MemoryRow> row_of(const Setting& setting, double lambda, const Context& context) {
   MANKAI_ASSIGN(
       auto basic,
-      make_basic(
+      kMakeBasic(
           {.bytes = 2 * setting.counters, .k = kProbes, .decay = drawn_decay(lambda), .policy = DecayPolicy::floor},
           context));
   basic->insert(setting.visits);
@@ -163,10 +163,10 @@ Result<void> claim_creation(const Setting& setting, const Context& context, Find
   };
   const std::array<std::function<void()>, 2> works = {
       [&] {
-        use(make_basic({.bytes = 2 * setting.counters, .k = kProbes, .decay = decay, .policy = DecayPolicy::floor},
+        use(kMakeBasic({.bytes = 2 * setting.counters, .k = kProbes, .decay = decay, .policy = DecayPolicy::floor},
                        context));
       },
-      [&] { use(make_pooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context)); }};
+      [&] { use(kMakePooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context)); }};
   const auto times = nanoseconds_interleaved(context.trials(3, 11), setting.visits.pages.size(), works);
   if (!is_made) {
     return fail(ErrorCode::out_of_space, "no memory for two filters");

@@ -111,11 +111,11 @@ template <class F>
   options.hash = context.hash();
   return profile_of(F::create(options), context);
 }
-inline constexpr auto make_basic = make_profile<TimeDecayingCounts>;
+inline constexpr auto kMakeBasic = make_profile<TimeDecayingCounts>;
 /// The optimized filter, by default the paper's: m counters, and a pool of m / 2 digits that grows when it is
 /// exhausted.
-inline constexpr auto make_pooled = make_profile<TimeDecayingPooledCounts>;
-inline constexpr auto make_tiered = make_profile<TimeDecayingTieredCounts>;
+inline constexpr auto kMakePooled = make_profile<TimeDecayingPooledCounts>;
+inline constexpr auto kMakeTiered = make_profile<TimeDecayingTieredCounts>;
 
 struct Tally {
   std::uint64_t checks = 0;  ///< of pages with a decayed count above 0

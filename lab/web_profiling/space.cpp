@@ -88,7 +88,7 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
   }
   MANKAI_ASSIGN(
       auto pooled,
-      make_pooled(
+      kMakePooled(
           {.counters = kSparse * visits.names.size(), .k = 1, .pool_share = 1.0 / kSparse, .decay = drawn_decay(1)},
           context));
   pooled->insert(visits);

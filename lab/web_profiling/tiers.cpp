@@ -17,7 +17,7 @@ Result<void> judge_memory(Findings& findings, const Context& context) {
   for (const std::uint32_t shrink : {1U, 2U, 3U, 4U}) {
     MANKAI_ASSIGN(
         auto tiered,
-        make_tiered({.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = drawn_decay(kLambda)},
+        kMakeTiered({.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = drawn_decay(kLambda)},
                     context));
     double formula = 0;
     for (unsigned tier = 0; tier < 32 / kWidth; ++tier) {
@@ -49,7 +49,7 @@ constexpr std::array<Case, 4> kCases = {{
 }};
 
 auto make_case(const Case& item, std::uint64_t counters, const Context& context) {
-  return make_tiered({.counters = counters,
+  return kMakeTiered({.counters = counters,
                       .k = kProbes,
                       .decay = drawn_decay(kLambda),
                       .policy = item.policy,

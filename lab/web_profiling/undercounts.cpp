@@ -78,7 +78,7 @@ Result<void> measure_undercounts(const Context& context, Findings& findings) {
     context.progress(fmt::format("undercounts, {}", item.id));
     MANKAI_ASSIGN(
         auto basic,
-        make_basic({.bytes = kBytes / scale, .k = 3, .decay = drawn_decay(kLambda), .policy = item.policy}, context));
+        kMakeBasic({.bytes = kBytes / scale, .k = 3, .decay = drawn_decay(kLambda), .policy = item.policy}, context));
     const Tally tally = replay_and_check(*basic, visits, basic->filter().decay().lambda());
     judge_tally(item, tally, findings);
     add_row(figure, item.id, static_cast<double>(basic->bytes()), tally);
