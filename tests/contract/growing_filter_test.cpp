@@ -69,7 +69,7 @@ TEST_P(GrowingContract, an_inserted_key_is_found_while_slices_open) {
         expect_all_found(filter, model);
       }
     }
-    EXPECT_GT(filter.slice_count(), 4U);
+    EXPECT_GT(filter.capacity_keys(), 500U);
   }
 }
 
@@ -172,7 +172,7 @@ TEST_P(GrowingContract, batches_agree_with_singles_across_slices) {
       ASSERT_TRUE(by_insert.to_bytes() == expected) << size << " keys into slices from " << keys;
       ASSERT_TRUE(by_observe.to_bytes() == expected) << size << " keys into slices from " << keys;
     }
-    EXPECT_GT(by_singles.slice_count(), 2U);
+    EXPECT_GT(by_singles.capacity_keys(), 3 * keys);
   }
 }
 
@@ -271,7 +271,9 @@ void expect_strong_guarantee(const Example& example, std::size_t grants, const I
       has_thrown = true;
       ASSERT_TRUE(filter.to_bytes() == before) << grants << " grants";
       ASSERT_FALSE(filter.may_contain(digest)) << grants << " grants";
-      ASSERT_EQ(filter.slice_count(), grants);
+      if (example.kind->has_lock_free_readers) {  // else growth may replace a sub-filter
+        ASSERT_EQ(filter.slice_count(), grants);
+      }
     }
     ASSERT_LT(filter.keys_inserted(), 100000U);
   }

@@ -506,7 +506,7 @@ OURS = {
         BF.RESERVE f 0.01 10 TTL 100 RESOLUTION 0
             => -ERR RESOLUTION must be a number of seconds above 0, at most 100 years
         BF.INSERT f TTL x ITEMS a => -ERR TTL must be a number of seconds above 0, at most 100 years
-        BF.RESERVE f 0.000000001 10 TTL 60 => -ERR a rate so low is out of reach of a cuckoo filter: give at least 5.09e-07
+        BF.RESERVE f 0.000000001 10 TTL 60 => -ERR a rate so low is out of reach of a cuckoo filter: give at least 1.221e-06
         BF.RESERVE f 0.01 10 EXPANSION 3 TTL 60 => -ERR a cuckoo filter cannot grow by a factor of 3: give a power of 2, such as 2
         EXISTS f => :0
         """,

@@ -150,10 +150,10 @@ class ContractTest(OneServerTest):
         fields = {bytes(name).decode(): value for name, value in (reply if client.protocol == 3 else zip(reply[::2], reply[1::2]))}
         self.assertGreater(client.must("MEMORY", "USAGE", "f"), fields.pop("Size"))
         self.assertGreater(fields.pop("Number of buckets"), 60)
-        self.assertEqual(fields, {"Number of filters": 2, "Number of items inserted": 230, "Number of items deleted": 20,
+        self.assertEqual(fields, {"Number of filters": 1, "Number of items inserted": 230, "Number of items deleted": 20,
                                   "Bucket size": 5, "Expansion rate": 4, "Max iterations": 7})
         self.assertRegex(bytes(client.must("CF.DEBUG", "f")).decode(),
-                         r"\Abktsize:5 buckets:\d+ items:230 deletes:20 filters:2 max_iterations:7 expansion:4\Z")
+                         r"\Abktsize:5 buckets:\d+ items:230 deletes:20 filters:1 max_iterations:7 expansion:4\Z")
 
     def test_a_fixed_filter_is_full_in_the_end(self):
         self.client.must("CF.RESERVE", "f", 100, "EXPANSION", 0)

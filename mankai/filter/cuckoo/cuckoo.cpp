@@ -17,11 +17,16 @@ namespace {
 
 using Params = Cuckoo::Params;
 
-/// Sub-filters that share the rate evenly, and one share for all that follow.
+/// Of a filter with growth 1, the sub-filters that share the rate evenly, and one share for all that follow.
 constexpr std::uint64_t kEvenSlices = 16;
+/// The core of a fingerprint, which chooses its second bucket: enough bits for a load of 0.96.
+constexpr std::uint32_t kCoreBits = 8;
 /// Digests whose lines are fetched before any of them is inserted or erased.
 constexpr std::size_t kPrefetchWindow = 32;
+constexpr std::uint32_t kLeastFingerprint = 4;
 constexpr std::uint32_t kMostFingerprint = 28;
+/// No sub-filter is doubled more often.
+constexpr std::uint32_t kMostLevel = 44;
 /// The load up to which a sub-filter that is not the newest takes keys, or entries of newer ones.
 constexpr double kRoomyLoad = 0.9;
 constexpr std::uint32_t kTagBits = 4;
@@ -33,58 +38,102 @@ std::uint32_t factor_of(const Params& params) noexcept {
   return params.growth == 0 ? 0 : std::uint32_t{1} << (params.growth - 1);
 }
 
+/// The core of fingerprints of so many bits, which a test gives.
+std::uint32_t core_of(std::uint32_t fingerprint_bits) noexcept { return std::min(fingerprint_bits / 2, kCoreBits); }
+
 double slice_rate(double fpr, std::uint32_t growth, std::uint64_t generation) noexcept {
+  constexpr double kFirstShares = 0.33;
+  const auto halvings = [generation](std::uint64_t from) {
+    return -static_cast<int>(std::min<std::uint64_t>(generation < from ? 0 : generation - from + 1, 40));
+  };
   if (growth == 0) {
     return fpr;
   }
-  const double share = fpr / static_cast<double>(kEvenSlices + 1);
-  return generation < kEvenSlices
-             ? share
-             : std::ldexp(share, -static_cast<int>(std::min<std::uint64_t>(generation - kEvenSlices + 1, 40)));
-}
-
-std::uint32_t level_of(std::uint32_t growth, std::uint64_t generation) noexcept {
-  const auto doublings = static_cast<std::uint64_t>(std::bit_width(std::max(growth, 1U)) - 1);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(doublings * generation, 64));
-}
-
-/// The fingerprint that keeps a rate with a full table.
-std::uint32_t fingerprint_for(double fpr) noexcept {
-  std::uint32_t bits = 4;
-  while (bits < kMostFingerprint && CuckooSlot{.fingerprint = bits}.fpr() * CuckooTable::kLoad > fpr) {
-    ++bits;
+  if (growth == 1) {
+    return std::ldexp(fpr / static_cast<double>(kEvenSlices + 1), halvings(kEvenSlices));
   }
-  return bits;
+  return generation < 2 ? kFirstShares * fpr : std::ldexp((1 - 2 * kFirstShares) * fpr, halvings(2));
+}
+
+/// The binary logarithm of the growth factor: how often a sub-filter is doubled at a time.
+std::uint32_t doublings_of(std::uint32_t growth) noexcept {
+  return growth == 0 ? 0 : static_cast<std::uint32_t>(std::bit_width(growth) - 1);
+}
+/// How often a sub-filter with these extension bits is doubled before the next one opens.
+std::uint32_t most_doublings(std::uint32_t growth, std::uint32_t extension) noexcept {
+  constexpr std::uint32_t kMost = 12;  // more would cost bits at low rates
+  const std::uint32_t step = doublings_of(growth);
+  return step == 0 ? 0 : std::min(extension, kMost) / step * step;
 }
 
 /// What the slots of a sub-filter hold: as the header's rate needs, or as its fingerprint_bits say.
 CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept {
   const Params params = params_in<Params>(header);
+  const std::uint32_t growth = factor_of(params);
   CuckooSlot slot{.fingerprint = 0, .count = params.count_bits, .tag = params.tag_bits};
-  const std::uint32_t most = cuckoo::kSlotBits.back() - slot.count - slot.tag;
+  slot.marker = growth < 2 ? 0 : 1;
+  const std::uint32_t most = cuckoo::kSlotBits.back() - slot.count - slot.tag - slot.marker;
   if (params.fingerprint_bits != 0) {
     slot.fingerprint = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.fingerprint_bits + generation, most));
+    slot.extension = growth == 0 ? 0 : slot.fingerprint - core_of(params.fingerprint_bits);
     return slot;
   }
-  const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), factor_of(params), generation);
-  slot.fingerprint = std::min(fingerprint_for(fpr), most);
+  const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), growth, generation);
+  const auto rate_of = [growth](const CuckooSlot& full) {
+    return CuckooTable::fpr_of(full, most_doublings(growth, full.extension), CuckooTable::kLoad);
+  };
+  slot.fingerprint = growth == 0 ? kLeastFingerprint : kCoreBits + 1;
+  slot.extension = growth == 0 ? 0 : 1;
+  while (slot.fingerprint < std::min(most, kMostFingerprint) && rate_of(slot) > fpr) {
+    ++slot.fingerprint;
+    slot.extension += growth == 0 ? 0 : 1;
+  }
   return slot.widened();
+}
+
+/// Where a sub-filter of a growing filter begins: as large as the one before has become, which doubles the filter; with
+/// a larger growth factor as many times larger.
+std::uint32_t first_level_of(const ImageHeader& header, std::uint64_t generation) noexcept {
+  const std::uint32_t growth = factor_of(params_in<Params>(header));
+  const std::uint32_t step = doublings_of(growth);
+  std::uint64_t level = 0;
+  for (std::uint64_t i = 0; step != 0 && i < generation && level < kMostLevel; ++i) {
+    level += most_doublings(growth, slot_of(header, i).extension) + (step == 1 ? 0 : step);
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(level, kMostLevel));
+}
+
+/// Keys of a sub-filter at a level.
+std::uint64_t keys_at(const ImageHeader& header, std::uint32_t level) noexcept {
+  return header.capacity_keys > kMaxKeysInserted >> level ? kMaxKeysInserted : header.capacity_keys << level;
 }
 
 Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, Tick tick, const Memory& memory) {
   const Params params = params_in<Params>(header);
   const double fpr = std::bit_cast<double>(header.fpr_target_bits);
-  return CuckooTable::create({.keys = slice_keys(header.capacity_keys, growth_of(factor_of(params)), generation),
+  const std::uint32_t level = first_level_of(header, generation);
+  return CuckooTable::create({.keys = keys_at(header, level),
                               .fpr = slice_rate(fpr, factor_of(params), generation),
                               .first_buckets = params.first_buckets,
-                              .level = level_of(factor_of(params), generation),
+                              .level = level,
+                              .first_level = level,
                               .slot = slot_of(header, generation),
-                              .base_bits = params.base_bits,
                               .epoch = Duration(static_cast<std::int64_t>(params.epoch_us)),
                               .tick = tick,
                               .hash = {.kind = static_cast<HashKind>(header.hash_kind), .seed = header.seed},
                               .memory = memory,
                               .slice_tag = generation});
+}
+
+/// The lowest rate that a filter can have.
+double least_rate(const Cuckoo::Options& options) noexcept {
+  const bool grows = options.growth != 0;
+  const std::uint32_t meta = options.counts + (options.max_ttl == Duration::zero() ? 0 : kTagBits);
+  CuckooSlot slot{.fingerprint =
+                      std::min(cuckoo::kSlotBits.back() - meta - (options.growth > 1 ? 1 : 0), kMostFingerprint)};
+  slot.extension = grows ? slot.fingerprint - kCoreBits : 0;
+  const double full = CuckooTable::fpr_of(slot, most_doublings(options.growth, slot.extension), 1);
+  return full / slice_rate(1, options.growth, 0);
 }
 
 Result<void> check_options(const Cuckoo::Options& options) {
@@ -99,14 +148,9 @@ Result<void> check_options(const Cuckoo::Options& options) {
   if (options.counts != 0 && options.counts != 2 && options.counts != 4) {
     return fail(ErrorCode::invalid_argument, std::to_string(options.counts) + " bits of count: give 0, 2 or 4");
   }
-  const std::uint32_t most =
-      cuckoo::kSlotBits.back() - options.counts - (options.max_ttl == Duration::zero() ? 0 : kTagBits);
-  const double least = CuckooSlot{.fingerprint = std::min(most, kMostFingerprint)}.fpr();
-  if (options.fingerprint_bits == 0 && slice_rate(options.fpr, options.growth, 0) < least) {
-    return fail(ErrorCode::invalid_argument,
-                "a rate so low is out of reach of a cuckoo filter: give at least " +
-                    detail::shortest(
-                        std::ceil(least * static_cast<double>(options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9) / 1e9));
+  if (const double least = least_rate(options); options.fingerprint_bits == 0 && options.fpr < least) {
+    return fail(ErrorCode::invalid_argument, "a rate so low is out of reach of a cuckoo filter: give at least " +
+                                                 detail::shortest(std::ceil(least * 1e9) / 1e9));
   }
   if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
     return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +
@@ -166,13 +210,13 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
       .epoch_us = static_cast<std::uint64_t>(Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()),
       .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
       .lifetime = lifetime_of(options),
-      .base_bits = 0,
+      .core_bits = 0,
       .count_bits = static_cast<std::uint8_t>(options.counts),
       .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
       .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits),
       .reserved = {}};
   set_params(header, params);
-  params.base_bits = static_cast<std::uint8_t>(slot_of(header, 0).fingerprint);
+  params.core_bits = static_cast<std::uint8_t>(slot_of(header, 0).core());
   set_params(header, params);
   return header;
 }
@@ -211,7 +255,8 @@ Result<void> Cuckoo::check_header(const ImageHeader& header) {
       (params.tag_bits != 0 && params.tag_bits != kTagBits) || (params.tag_bits != 0) != (params.epoch_us != 0) ||
       params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count()) ||
       (params.lifetime == 0) != (params.tag_bits == 0) || params.lifetime > kCuckooLifetime ||
-      params.fingerprint_bits > kMostFingerprint || params.base_bits != slot_of(header, 0).fingerprint) {
+      (params.fingerprint_bits != 0 && params.fingerprint_bits < kLeastFingerprint) ||
+      params.fingerprint_bits > kMostFingerprint || params.core_bits != slot_of(header, 0).core()) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
   }
   return check_growing(header, growth_of(factor_of(params)));
@@ -222,14 +267,14 @@ Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& sl
   const std::uint64_t generation = slice.slice_tag();
   const CuckooTable::Params own = slice.params();
   if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
-      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(factor_of(params)), generation)) {
+      slice.capacity_keys() != keys_at(outer, slice.level())) {
     return fail(ErrorCode::corrupt, "a sub-filter for " + std::to_string(slice.capacity_keys()) +
                                         " keys at offset 40 is not what generation " + std::to_string(generation) +
                                         " at offset 88 has");
   }
-  if (own.first_buckets != params.first_buckets || own.level != level_of(factor_of(params), generation) ||
-      own.epoch_us != params.epoch_us || own.base_bits != params.base_bits ||
-      slice.slot() != slot_of(outer, generation)) {
+  if (own.first_buckets != params.first_buckets || own.first_level != first_level_of(outer, generation) ||
+      slice.level() - slice.first_level() > most_doublings(factor_of(params), slice.slot().extension) ||
+      own.epoch_us != params.epoch_us || slice.slot() != slot_of(outer, generation)) {
     return fail(ErrorCode::corrupt,
                 "buckets, slots or expiry from offset 64 on are not those of generation " + std::to_string(generation));
   }
@@ -248,7 +293,28 @@ Duration Cuckoo::epoch() const noexcept {
   return has_time() ? Duration(static_cast<std::int64_t>(params().epoch_us)) : kLongestDuration;
 }
 
-void Cuckoo::open_slice() {
+std::uint64_t Cuckoo::expansions() const noexcept {
+  const std::uint32_t step = std::max(doublings_of(growth_factor()), 1U);
+  return slice_count() - 1 +
+         sum([step](const CuckooTable& table) { return (table.level() - table.first_level()) / step; });
+}
+
+// Doubles the newest sub-filter, or opens the next.
+void Cuckoo::grow_once() {
+  CuckooTable& newest = slices().back();
+  if (newest.sweep(newest.cells_bytes() / kCacheLineBytes) != 0) {
+    return;  // expired keys may have left room
+  }
+  const std::uint32_t step = doublings_of(growth_factor());
+  if (step != 0 && newest.level() + step <= kMostLevel &&
+      newest.level() - newest.first_level() + step <= most_doublings(growth_factor(), newest.slot().extension)) {
+    auto larger = newest.doubled(step, memory());
+    if (!larger) {
+      throw std::bad_alloc();
+    }
+    newest = std::move(*larger);
+    return;
+  }
   // A hostile image may have the last generation that there can be.
   const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
   if (!grow([&] { return make_slice(header(), generation, tick(), memory()); })) {
@@ -277,7 +343,7 @@ void Cuckoo::prefetch_ahead(std::span<const Digest> digests, std::size_t at) con
 
 void Cuckoo::insert_until(Digest digest, std::uint64_t until) {
   while (!insert_in_slices(digest, until)) {
-    open_slice();
+    grow_once();
   }
   sweep();
 }
@@ -296,10 +362,13 @@ void Cuckoo::sweep() noexcept {
 // The newest first. Older ones have room again where keys were erased or have expired; an addition may go to any of
 // them, since its unit matches the key wherever it is.
 bool Cuckoo::insert_in_slices(Digest digest, std::uint64_t until) noexcept {
-  for (std::size_t i = slice_count(); i-- > 0;) {
-    const bool is_newest = i + 1 == slice_count();
-    if ((is_newest || slices()[i].fill_ratio() < kRoomyLoad) &&
-        slices()[i].insert(digest, until) == CuckooTable::Added::added) {
+  CuckooTable& newest = slices().back();
+  const bool has_room = growth_factor() == 0 || newest.taken_slots() < newest.capacity_keys();
+  if (newest.insert(digest, until, has_room) == CuckooTable::Added::added) {
+    return true;
+  }
+  for (std::size_t i = slice_count() - 1; i-- > 0;) {
+    if (slices()[i].fill_ratio() < kRoomyLoad && slices()[i].insert(digest, until, true) == CuckooTable::Added::added) {
       return true;
     }
   }
@@ -336,12 +405,17 @@ EraseResult Cuckoo::erase(Digest digest) noexcept {
   if (!can_erase()) {
     return EraseResult::stuck;
   }
-  // The newest first: the one with the most buckets and the widest fingerprints.
-  std::size_t order = slice_count();
-  CuckooTable::Taken taken;
-  while (order-- > 0 && taken.result == EraseResult::absent) {
-    taken = slices()[order].erase(digest);
+  std::size_t chosen = 0;
+  if (slice_count() > 1) {
+    std::optional<std::uint32_t> most;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      if (const auto known = slices()[i].known_bits(digest); known && known >= most) {
+        most = known;
+        chosen = i;
+      }
+    }
   }
+  const CuckooTable::Taken taken = slices()[chosen].erase(digest);
   if (taken.result == EraseResult::erased && has_time()) {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       slices()[i].refresh(digest, taken.until);
@@ -476,17 +550,30 @@ void Cuckoo::compact() noexcept {
 
 void Cuckoo::clear() noexcept {
   slices().keep_first();
-  slices().back().clear();
+  CuckooTable& first = slices().back();
+  if (first.level() != 0) {
+    if (auto small = make_slice(header(), 0, tick(), memory())) {
+      first = std::move(*small);
+      return;
+    }
+  }
+  first.clear();
 }
 
 double Cuckoo::fpr_expected(std::uint64_t keys) const noexcept {
   double all_no = 0;
   for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
-    const std::uint64_t room = slice_keys(initial_keys(), growth_of(growth_factor()), generation);
-    const std::uint64_t inside = std::min(keys, room);
-    const double slots = static_cast<double>(params().first_buckets * cuckoo::kSlotsPerBucket) *
-                         std::ldexp(1, static_cast<int>(level_of(growth_factor(), generation)));
-    all_no += std::log1p(-slot_of(header(), generation).fpr() * static_cast<double>(inside) / slots);
+    const CuckooSlot slot = slot_of(header(), generation);
+    const std::uint32_t first = first_level_of(header(), generation);
+    const std::uint32_t last = first + most_doublings(growth_factor(), slot.extension);
+    std::uint32_t level = first;
+    while (level < last && keys_at(header(), level) < keys) {
+      level += doublings_of(growth_factor());
+    }
+    const std::uint64_t inside = std::min(keys, keys_at(header(), level));
+    const double slots =
+        std::ldexp(static_cast<double>(params().first_buckets * cuckoo::kSlotsPerBucket), static_cast<int>(level));
+    all_no += std::log1p(-CuckooTable::fpr_of(slot, level - first, static_cast<double>(inside) / slots));
     keys -= inside;
   }
   return 0 - std::expm1(all_no);  // not -0 for an empty filter

@@ -3,22 +3,23 @@
 /// A cuckoo filter that counts, grows and expires: keys can be removed at a third of the memory of a counting Bloom
 /// filter, and each key may have a time to live of its own.
 ///
-/// Sub-filters (cuckoo_table.hpp) hold c, 2c, 4c … keys. An insertion goes to the newest one; if that has no room for
-/// the key, to an older one that has room again; otherwise it opens the next one. Their buckets are nested: an entry of
-/// a larger sub-filter, cut to fewer bits, is an entry of every smaller one. So a removal takes a unit from the newest
-/// sub-filter that has the key. If that unit was another key's, both keys agree on all bits of that sub-filter, hence
-/// on those of the older one that still has the unit of the removed key, and the other key is found there. If buckets
-/// were unrelated, members would be lost whatever the order of removal.
+/// Growth: a full sub-filter (cuckoo_table.hpp) is doubled, so that most filters have one, and a lookup reads two cache
+///         lines. A doubling takes a bit from every fingerprint. When the oldest entries have none left, a second
+///         sub-filter of the same size opens and is doubled in its turn. Of all entries that match a key, the one with
+///         the most known bits matches the fewest keys: `erase` takes that one, wherever it is. If it was another
+///         key's, every other entry that matches the erased key matches the other key too, so that one is still found.
+///         If the buckets of sub-filters were unrelated, members would be lost whatever the order of removal.
 ///
 /// Expiry: a generation lasts `max_ttl / 13`, and a key lives until one of the next 14 begins: never less than its time
 ///         to live, and at most one generation longer. A key that was added several times lives as long as the addition
 ///         that expires last; a removal removes the addition that would expire first. The removed unit may have been
 ///         another key's, so every other slot that matches the key gets at least that unit's expiry.
 ///
-/// Formula: rate of a sub-filter at its capacity 7.64 / 2^f. The rate of a growing filter is split evenly over 17
-///          sub-filters, and halved for each that follows them: the whole stays below the target.
-///          Bits per key at 1 %: 11.2 fixed, 14.9 growing; 13.4 and 16.8 with two bits of count, 14.9 and 22.4 with
-///          four.
+/// Formula: rate of a sub-filter at its capacity 7.64 / 2^f without growth, and 7.64 (d / 2 + 1) / 2^(8 + e) after d
+///          doublings with e extension bits. The first two sub-filters have a third of the rate each, and every further
+///          one half of what is left: the whole stays below the target.
+///          Bits per key at capacity and 1 %: 11.2 fixed, 14.7 growing; 13.4 and 16.8 with two bits of count, 14.9 and
+///          20.9 with four. A doubled filter has half of its slots free.
 /// Cannot:  distinguish a false positive from a member: removing an absent key removes a unit of some member at the
 ///          false-positive rate. If an insertion is skipped because the key is found (add-if-absent), the key has no
 ///          unit of its own, and removing it may remove the key that it was mistaken for.
@@ -35,9 +36,10 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: two cache lines per sub-filter for a miss.
-/// Threads: `may_contain`, `estimate` and `expiry` beside one writer, moves, growth and time included. `to_bytes`,
-///          `merge`, `compact`, `clear` and moving need the filter alone.
+/// See the top of this file. Cost: two cache lines per sub-filter for a miss. An insertion that doubles a sub-filter
+///          copies it, and has both in memory meanwhile.
+/// Threads: `may_contain`, `estimate` and `expiry` beside one writer, moves and time included. Insertions into a
+///          filter that grows, `to_bytes`, `merge`, `compact`, `clear` and moving need the filter alone.
 class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = CuckooTable::kKind;
@@ -50,7 +52,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     std::uint64_t epoch_us;  ///< 0: keys do not expire
     std::uint8_t growth;     ///< 1 more than the binary logarithm of the factor; 0: it does not grow
     std::uint8_t lifetime;   ///< generations of the longest time to live; 0: keys do not expire
-    std::uint8_t base_bits;
+    std::uint8_t core_bits;  ///< of a fingerprint, those that no doubling takes
     std::uint8_t count_bits;
     std::uint8_t tag_bits;
     std::uint8_t fingerprint_bits;  ///< of the first sub-filter, each further one has one more; 0: as the rate needs
@@ -61,7 +63,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   struct Options {
     std::uint64_t keys = 0;  ///< of the first sub-filter
     double fpr = 0.01;
-    std::uint32_t growth = 2;   ///< each sub-filter's keys over those of the one before: a power of 2; 0: it is fixed
+    std::uint32_t growth = 2;   ///< by which the capacity grows: a power of 2; 1: by that of `keys`; 0: it is fixed
     std::uint32_t counts = 2;   ///< bits of count: 0, 2 or 4. With expiry 0 counts nothing and cannot erase
     Duration max_ttl{};         ///< the longest time to live; 0: keys do not expire
     Duration ttl_resolution{};  ///< a generation; 0: max_ttl / 13
@@ -142,11 +144,14 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Moves keys to older sub-filters with room and drops empty ones. Cost: a pass over the cells. Threads: needs the
   /// filter alone.
   void compact() noexcept;
-  /// Removes all keys, and all sub-filters but the first.
+  /// Removes all keys, and all sub-filters but the first, which is as small again as it was created, unless there is no
+  /// memory for that.
   void clear() noexcept;
 
   /// 0 for a filter that does not grow.
   [[nodiscard]] std::uint32_t growth_factor() const noexcept;
+  /// How often the filter has grown.
+  [[nodiscard]] std::uint64_t expansions() const noexcept;
   [[nodiscard]] CuckooSlot slot() const noexcept { return slices()[0].slot(); }
   [[nodiscard]] std::uint64_t taken_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.taken_slots(); });
@@ -181,7 +186,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     return sum([](const CuckooTable& table) { return table.live_slots(); });
   }
   void sweep() noexcept;
-  void open_slice();
+  void grow_once();
   void sort_slices() noexcept;
 };
 

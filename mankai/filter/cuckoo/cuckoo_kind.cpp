@@ -19,15 +19,16 @@ struct CuckooKind {
   using Filter = Cuckoo;
   using Options = CuckooOptions;
   static constexpr std::string_view kSummary =
-      "present, how often? keys can be removed and can have a time to live; grows; two cache lines per sub-filter";
+      "present, how often? keys can be removed and can have a time to live; grows; two cache lines, seldom four";
   static constexpr KeyShape kKeyShape = KeyShape::whole;
   static constexpr bool kCanGrow = true;
   static constexpr bool kHasLockFreeReaders = false;  // lookups may, but a copy of the image would miss what moves
   static constexpr std::array kOptions = {
       number_option<Options, &Options::growth, 0, Growth::kMaxFactor>(
           "growth", "S",
-          "Factor by which the capacity of each sub-filter exceeds that of the one before, a power of 2; 0 for a "
-          "filter that does not grow, which takes fewer bits and refuses keys when it is full [default: 2]."),
+          "Factor by which a full filter grows, a power of 2; with 1 it grows by --keys, and each time a lookup takes "
+          "two "
+          "cache lines more; with 0 it does not grow, takes fewer bits and refuses keys when it is full [default: 2]."),
       number_option<Options, &Options::counts, 0, 4>(
           "counts", "BITS",
           "Bits that count how often a key was added: 4, 2 or 0. With 0 each time takes a slot, up to 8; with 0 and "

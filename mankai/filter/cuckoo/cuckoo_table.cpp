@@ -23,6 +23,13 @@ constexpr unsigned kMostSlots = 4;
 /// No table is doubled so often, nor has more buckets.
 constexpr std::uint32_t kLevels = 45;
 
+/// The least bits that can choose a second bucket.
+constexpr int kLeastCore = 2;
+/// The digest's bits from here on are a key's extension bits; those below are its core.
+constexpr unsigned kFirstExtensionBit = 8;
+/// The mask of a pair's extension bits: as many as there can be, of a product's high bits.
+constexpr unsigned kMaskShift = 8;
+
 /// Two multipliers for the distance between the buckets of a pair: odd, and without a pattern.
 constexpr std::uint64_t kFirstMix = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kLowMix = 0xD1342543DE82EF95;
@@ -34,20 +41,29 @@ constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
 }  // namespace
 
 CuckooSlot CuckooSlot::widened() const noexcept {
-  return {.fingerprint = bits() - count - tag, .count = count, .tag = tag};
+  CuckooSlot wide = *this;
+  const std::uint32_t more = bits() - fingerprint - marker - count - tag;
+  wide.fingerprint += more;
+  wide.extension += extension == 0 ? 0 : more;
+  return wide;
 }
 
 std::uint32_t CuckooSlot::bits() const noexcept {
-  const std::uint32_t least = fingerprint + count + tag;
+  const std::uint32_t least = fingerprint + marker + count + tag;
   const auto* width = std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
   MANKAI_ASSERT(width != cuckoo::kSlotBits.end());
   return *width;
 }
 
-double CuckooSlot::fpr() const noexcept {
+double CuckooTable::fpr_of(const CuckooSlot& slot, std::uint32_t doublings, double load) noexcept {
+  // The first half of the slots was taken at the last doubling: each of its entries weighs `doublings` more on average.
+  return slot.fpr_at(load + doublings * std::min(load, kLoad / 2));
+}
+
+double CuckooSlot::fpr_at(double load) const noexcept {
   // One value of the low eight bits stands for a free slot.
-  const double values = std::exp2(fingerprint) * (1 - std::exp2(-static_cast<double>(std::min(fingerprint, 8U))));
-  return -std::expm1(2 * kSlotsPerBucket * std::log1p(-1 / values));
+  const double values = std::exp2(fingerprint) * (1 - std::exp2(-static_cast<double>(std::min(core(), 8U))));
+  return -std::expm1(2 * kSlotsPerBucket * load * std::log1p(-1 / values));
 }
 
 /// What is done to slots of one width.
@@ -66,39 +82,42 @@ class CuckooTable::Code {
   [[gnu::always_inline]] explicit Code(const CuckooTable& table) noexcept
       : table_(table), dead_tag_(table.tag_mask_ == 0 ? 0 : tag_of(table.tick().value)) {}
 
-  /// Where a key is looked for, and its slot's fingerprint.
+  /// Where a key is looked for, and what a new entry of it has there but for its count and tag.
   struct Key {
-    std::uint64_t first;
-    std::uint64_t second;
-    std::uint32_t pattern;
+    std::array<std::uint64_t, 2> bucket;
+    std::array<std::uint32_t, 2> pattern;
   };
 
   [[gnu::always_inline]] [[nodiscard]] Key key(Digest digest) const noexcept {
-    std::uint32_t fingerprint = static_cast<std::uint32_t>(digest.value) & table_.fingerprint_mask_;
-    // The low bits of a fingerprint that is in are not 0, in tables of all widths alike.
-    const std::uint32_t low = table_.base_mask_ & 0xFFU;
-    fingerprint |= static_cast<std::uint32_t>((fingerprint & low) == 0);
-    return key_at(fastrange(digest.value, table_.buckets_), fingerprint);
+    auto core = static_cast<std::uint32_t>(digest.value) & table_.core_mask_;
+    // The low bits of a fingerprint that is in are not 0, since a slot of 0 is free.
+    core |= static_cast<std::uint32_t>((core & 0xFFU) == 0);
+    const Pair pair = pair_of(fastrange(digest.value, table_.first_buckets_), core);
+    const std::uint64_t extension = digest.value >> kFirstExtensionBit;
+    return {.bucket = {bucket_at(pair.top, extension), bucket_at(pair.other_top, extension ^ pair.mask)},
+            .pattern = {pattern_at(core, extension), pattern_at(core, extension ^ pair.mask)}};
   }
 
   /// What a query compares first: the low planes of both buckets.
   struct Probe {
     std::byte* first;
     std::byte* second;
-    std::uint32_t pattern;
+    std::array<std::uint32_t, 2> pattern;
   };
   [[gnu::always_inline]] [[nodiscard]] Probe probe(const Key& key) const noexcept {
-    return {.first = Slots::low_plane(table_.cells_, key.first),
-            .second = Slots::low_plane(table_.cells_, key.second),
+    return {.first = Slots::low_plane(table_.cells_, key.bucket[0]),
+            .second = Slots::low_plane(table_.cells_, key.bucket[1]),
             .pattern = key.pattern};
   }
   [[gnu::always_inline]] static void prefetch(const Probe& probe) noexcept {
     __builtin_prefetch(probe.first);
     __builtin_prefetch(probe.second);
+    // A function without an effect but prefetches is removed by g++ 12.
+    asm volatile("" : : "r"(probe.first));
   }
   [[gnu::always_inline]] [[nodiscard]] bool contains(const Probe& probe) const noexcept {
-    return Slots::any_low_equal(probe.first, probe.second, probe.pattern, table_.pattern_mask_, [&](unsigned lane) {
-      return is_decided_by_low() || is_match(slot_of(probe, lane), probe.pattern);
+    return Slots::any_low_equal(probe.first, probe.second, probe.pattern[0], table_.pattern_mask_, [&](unsigned lane) {
+      return is_decided_by_low() || is_match(slot_of(probe, lane), probe.pattern[lane / kSlotsPerBucket]);
     });
   }
 
@@ -123,31 +142,29 @@ class CuckooTable::Code {
     }
   }
 
-  /// Calls `use(place, value)` for each slot of the key's class, until it returns false.
+  /// Calls `use(place, value)` for each slot that matches the key, until it returns false.
   template <class Use>
   void for_each_match(const Key& key, const Use& use) const noexcept {
     const Probe both = probe(key);
-    Slots::any_low_equal(both.first, both.second, both.pattern, table_.pattern_mask_, [&](unsigned lane) {
+    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned lane) {
       const bool is_first = lane < kSlotsPerBucket;
-      if (!is_first && key.first == key.second) {
+      if (!is_first && key.bucket[0] == key.bucket[1]) {
         return true;
       }
       const std::uint32_t value = slot_of(both, lane);
-      return is_match(value, key.pattern) &&
+      return is_match(value, key.pattern[lane / kSlotsPerBucket]) &&
              !use(Place{.low = is_first ? both.first : both.second, .slot = lane % kSlotsPerBucket}, value);
     });
   }
 
   [[nodiscard]] KeyCount estimate(const Key& key) const noexcept {
     KeyCount count;
-    unsigned slots = 0;
     for_each_match(key, [&](const Place&, std::uint32_t value) {
-      ++slots;
       count.value += table_.slot_.count == 0 ? 1 : count_of(value);
       count.is_saturated = count.is_saturated || is_stuck(value);
       return true;
     });
-    count.is_saturated = count.is_saturated || (is_plain() && slots == slots_of_pair(key));
+    count.is_saturated = count.is_saturated || (is_plain() && count.value != 0 && is_full_pair(key));
     return count;
   }
 
@@ -170,24 +187,38 @@ class CuckooTable::Code {
     return is_in;
   }
 
-  Added insert(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
-    return add_to_class(table, key, until) || take_slot(table, key, until) ? Added::added : Added::full;
+  Added insert(CuckooTable& table, const Key& key, std::uint64_t until, bool may_take_slot) const noexcept {
+    const bool is_added = add_to_class(table, key, until) || (may_take_slot && take_slot(table, key, until));
+    return is_added ? Added::added : Added::full;
+  }
+
+  /// See CuckooTable::known_bits.
+  [[nodiscard]] std::optional<std::uint32_t> known_bits(const Key& key) const noexcept {
+    std::optional<std::uint32_t> most;
+    for_each_match(key, [&](const Place&, std::uint32_t value) {
+      most = std::max(most.value_or(0), table_.level_ + extension_bits(value));
+      return true;
+    });
+    return most;
   }
 
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
     std::optional<std::pair<Place, std::uint32_t>> chosen;
-    unsigned slots = 0;
     bool has_stuck = false;
+    unsigned slots = 0;
     for_each_match(key, [&](const Place& place, std::uint32_t value) {
       ++slots;
       has_stuck = has_stuck || is_stuck(value);
-      chosen = {place, value};
+      if (!chosen || extension_bits(value) >= extension_bits(chosen->second)) {
+        chosen = {place, value};
+      }
       return true;
     });
     if (!chosen) {
       return {};
     }
-    if (has_stuck || (is_plain() && slots == slots_of_pair(key))) {
+    const auto is_full = [&] { return table_.slot_.marker == 0 ? slots == slots_of_pair(key) : is_full_pair(key); };
+    if (has_stuck || (is_plain() && is_full())) {
       return {.result = EraseResult::stuck};
     }
     const auto& [place, value] = *chosen;
@@ -202,39 +233,76 @@ class CuckooTable::Code {
     return taken;
   }
 
-  /// An entry as tables of all widths have it; `meta` is its count and tag.
+  /// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
+  /// known; `meta` is its count and tag.
   struct Entry {
-    std::uint64_t bucket;
-    std::uint32_t fingerprint;
+    std::uint64_t top;
+    std::uint64_t extension;
+    std::uint32_t known;
+    std::uint32_t core;
     std::uint32_t meta;
   };
+  [[nodiscard]] Entry entry_at(std::uint64_t bucket, std::uint32_t value) const noexcept {
+    const std::uint32_t fingerprint = value >> table_.meta_bits_;
+    const std::uint64_t beyond = without_marker(fingerprint) >> table_.core_bits_;
+    return {.top = bucket >> table_.level_,
+            .extension = (bucket & level_mask()) | beyond << table_.level_,
+            .known = table_.level_ + extension_bits(value),
+            .core = fingerprint & table_.core_mask_,
+            .meta = value & low_bits(table_.meta_bits_)};
+  }
   /// Calls `take(entry)` for every entry, and frees those for which it returns true.
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
     for_each_slot(table, 0, table.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
-      // A class that is stuck because it fills its pair must go on filling it.
-      if (is_plain() && is_full_class({.first = bucket, .second = other_of(bucket, value), .pattern = value})) {
+      // Keys that are stuck because they fill their pair must go on filling it.
+      if (is_plain() && is_full_pair(key_of(bucket, value))) {
         return;
       }
-      const Entry entry{
-          .bucket = bucket, .fingerprint = value >> table_.meta_bits_, .meta = value & low_bits(table_.meta_bits_)};
-      if (is_free(value) || take(entry)) {
+      if (is_free(value) || take(entry_at(bucket, value))) {
         free_entry(table, place, value);
       }
     });
   }
-  /// Puts an entry of a newer table into a slot of its own; false where there is no room.
-  bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
-    const Key key = key_at(entry.bucket >> (newer_level - table_.level_), entry.fingerprint & table_.fingerprint_mask_);
+  /// Puts an entry of another table into a slot of its own; false where there is no room.
+  bool put_in(CuckooTable& table, const Entry& entry) const noexcept {
+    if (entry.known < table.level_) {
+      return false;  // of a forged image
+    }
+    const std::uint32_t bits = std::min(entry.known - table.level_, table_.slot_.extension);
+    const Pair pair = pair_of(entry.top, entry.core);
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
-    for (const std::uint64_t bucket : {key.first, key.second}) {
+    for (const bool is_second : {false, true}) {
+      const std::uint64_t extension = entry.extension ^ (is_second ? pair.mask : 0);
+      const std::uint64_t bucket = bucket_at(is_second ? pair.other_top : pair.top, extension);
       if (const unsigned slot = free_slot(bucket); slot < kSlotsPerBucket) {
-        fill(table, {.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, key.pattern | entry.meta);
-        table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
+        const std::uint32_t value = value_of(entry, extension >> table.level_, bits);
+        fill(table, {.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, value);
+        table.add_units(table_.slot_.count == 0 ? 1 : count_of(value));
         return true;
       }
     }
     return false;
+  }
+  /// Copies every entry to the same slot of its bucket in a table of a higher level.
+  void copy_doubled(CuckooTable& doubled) const noexcept {
+    const Code there(doubled);
+    std::int64_t slots = 0;
+    std::int64_t units = 0;
+    for_each_slot(table_, 0, table_.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
+      if (is_free(value)) {
+        return;
+      }
+      const Entry entry = entry_at(bucket, value);
+      const std::uint32_t bits = entry.known - std::min(entry.known, doubled.level_);
+      const std::uint32_t copy = there.value_of(entry, entry.extension >> doubled.level_, bits);
+      std::byte* const low = Slots::low_plane(doubled.cells_, there.bucket_at(entry.top, entry.extension));
+      Slots::fill(low, place.slot, copy);
+      ++slots;
+      units += table_.slot_.count == 0 ? 1 : count_of(value);
+    });
+    doubled.add_taken(slots);
+    doubled.add_units(units);
   }
 
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
@@ -282,9 +350,18 @@ class CuckooTable::Code {
   [[nodiscard]] bool is_stuck(std::uint32_t value) const noexcept {
     return table_.slot_.count != 0 && count_of(value) == stuck_count();
   }
-  [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
-    return key.first == key.second ? kSlotsPerBucket : 2 * kSlotsPerBucket;
+  // The bits of an entry's fingerprint above the core, but for the marker. A forged slot may have no marker.
+  [[nodiscard]] std::uint32_t extension_bits(std::uint32_t value) const noexcept {
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(value >> table_.meta_bits_));
+    if (table_.slot_.marker == 0) {
+      return table_.slot_.extension;
+    }
+    return bits <= table_.core_bits_ ? 0 : bits - 1 - table_.core_bits_;
   }
+  [[nodiscard]] std::uint32_t without_marker(std::uint32_t fingerprint) const noexcept {
+    return table_.slot_.marker == 0 ? fingerprint : fingerprint ^ std::bit_floor(fingerprint);
+  }
+  [[nodiscard]] std::uint64_t level_mask() const noexcept { return (std::uint64_t{1} << table_.level_) - 1; }
   [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & table_.tag_mask_) == dead_tag_; }
   [[nodiscard]] bool is_free(std::uint32_t value) const noexcept {
     return table_.tag_mask_ == 0 ? value == 0 : (value & table_.tag_mask_) == 0 || is_dead(value);
@@ -295,35 +372,68 @@ class CuckooTable::Code {
     return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
-  [[gnu::always_inline]] [[nodiscard]] Key key_at(std::uint64_t first, std::uint32_t fingerprint) const noexcept {
-    return {.first = first,
-            .second = other(first, fingerprint & table_.base_mask_),
-            .pattern = fingerprint << table_.meta_bits_};
+  // Both buckets of a key in a table of level 0, and by which mask their extension bits differ. An involution; keys
+  // whose buckets are one have one at every level.
+  struct Pair {
+    std::uint64_t top;
+    std::uint64_t other_top;
+    std::uint64_t mask;
+  };
+  [[gnu::always_inline]] [[nodiscard]] Pair pair_of(std::uint64_t top, std::uint32_t core) const noexcept {
+    const std::uint64_t sum = fastrange(core * kFirstMix, table_.first_buckets_);
+    const std::uint64_t other = sum - top + (top > sum ? table_.first_buckets_ : 0);
+    const std::uint64_t mask = table_.slot_.marker == 0 || other == top ? 0 : (core * kLowMix) >> kMaskShift;
+    return {.top = top, .other_top = other, .mask = mask};
   }
-  // The involution: both digits of the bucket's number, that of the table of level 0 and the bits below.
-  [[gnu::always_inline]] [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint32_t base) const noexcept {
-    const std::uint32_t level = table_.level_;
-    const std::uint64_t top = bucket >> level;
-    const std::uint64_t sum = fastrange(base * kFirstMix, table_.first_buckets_);
-    const std::uint64_t other_top = sum - top + (top > sum ? table_.first_buckets_ : 0);
-    const std::uint64_t mask = (std::uint64_t{1} << level) - 1;
-    const std::uint64_t low = level == 0 ? 0 : (bucket & mask) ^ ((base * kLowMix) >> (64 - level));
-    return other_top << level | low;
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t bucket_at(std::uint64_t top,
+                                                               std::uint64_t extension) const noexcept {
+    return top << table_.level_ | (extension & level_mask());
   }
-  [[nodiscard]] std::uint64_t other_of(std::uint64_t bucket, std::uint32_t value) const noexcept {
-    return other(bucket, value >> table_.meta_bits_ & table_.base_mask_);
+  [[gnu::always_inline]] [[nodiscard]] std::uint32_t pattern_at(std::uint32_t core,
+                                                                std::uint64_t extension) const noexcept {
+    const std::uint32_t fingerprint = beyond_core(extension >> table_.level_, table_.slot_.extension) | core;
+    return fingerprint << table_.meta_bits_;
+  }
+  // A fingerprint that knows `bits` extension bits, without its core.
+  [[gnu::always_inline]] [[nodiscard]] std::uint32_t beyond_core(std::uint64_t extension,
+                                                                 std::uint32_t bits) const noexcept {
+    const std::uint64_t known = extension & low_bits(bits);
+    return static_cast<std::uint32_t>((std::uint64_t{table_.slot_.marker} << bits | known) << table_.core_bits_);
+  }
+  // The slot of an entry that knows `bits` extension bits after those in the bucket's number.
+  [[nodiscard]] std::uint32_t value_of(const Entry& entry, std::uint64_t extension, std::uint32_t bits) const noexcept {
+    return (beyond_core(extension, bits) | entry.core) << table_.meta_bits_ | entry.meta;
+  }
+  // An entry in the other bucket of its pair.
+  struct Moved {
+    std::uint64_t bucket;
+    std::uint32_t value;
+  };
+  [[nodiscard]] Moved moved(std::uint64_t bucket, std::uint32_t value) const noexcept {
+    const std::uint32_t core = value >> table_.meta_bits_ & table_.core_mask_;
+    const Pair pair = pair_of(bucket >> table_.level_, core);
+    const auto beyond = static_cast<std::uint32_t>(pair.mask >> table_.level_) & low_bits(extension_bits(value));
+    return {.bucket = bucket_at(pair.other_top, bucket ^ pair.mask),
+            .value = value ^ beyond << table_.core_bits_ << table_.meta_bits_};
+  }
+  // The key that knows what an entry does: it is matched by what matches every key of that entry.
+  [[nodiscard]] Key key_of(std::uint64_t bucket, std::uint32_t value) const noexcept {
+    const Moved other = moved(bucket, value);
+    return {.bucket = {bucket, other.bucket}, .pattern = {value, other.value}};
   }
 
   // Whether the low planes hold whole slots, none of which expires.
   [[nodiscard]] bool is_decided_by_low() const noexcept {
-    return slot_bits == Slots::kLowBits && table_.tag_mask_ == 0;
+    return slot_bits == Slots::kLowBits && table_.tag_mask_ == 0 && table_.slot_.marker == 0;
   }
   [[gnu::always_inline]] [[nodiscard]] static std::uint32_t slot_of(const Probe& probe, unsigned lane) noexcept {
     return Slots::slot_at(lane < kSlotsPerBucket ? probe.first : probe.second, lane % kSlotsPerBucket);
   }
-  // Whether a slot is of the class of `pattern` and has not expired.
+  // Whether a slot agrees with `pattern` in all bits that it knows, and has not expired.
   [[gnu::always_inline]] [[nodiscard]] bool is_match(std::uint32_t value, std::uint32_t pattern) const noexcept {
-    const bool is_equal = ((value ^ pattern) & table_.pattern_mask_) == 0;
+    const std::uint32_t fingerprint = value >> table_.meta_bits_;
+    const std::uint32_t known = table_.slot_.marker == 0 ? ~std::uint32_t{0} : std::bit_floor(fingerprint) - 1;
+    const bool is_equal = ((fingerprint ^ pattern >> table_.meta_bits_) & known) == 0;
     return table_.tag_mask_ == 0 ? is_equal : is_equal && !is_free(value);
   }
 
@@ -336,7 +446,7 @@ class CuckooTable::Code {
   // Adds a unit to a slot that the class has. False where it needs one more.
   bool add_to_class(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
     if (table_.slot_.count == 0) {
-      return table_.tag_mask_ == 0 ? is_full_class(key) : refresh(key, until);
+      return table_.tag_mask_ == 0 ? fills_pair(key) : refresh(key, until);
     }
     bool is_done = false;
     std::optional<Place> last;
@@ -373,7 +483,36 @@ class CuckooTable::Code {
     return is_done;
   }
 
-  [[nodiscard]] bool is_full_class(const Key& key) const noexcept {
+  [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
+    return key.bucket[0] == key.bucket[1] ? kSlotsPerBucket : 2 * kSlotsPerBucket;
+  }
+  // Whether all slots of the key's pair match one key, whatever it is. That key may have units that were not counted.
+  [[nodiscard]] bool is_full_pair(const Key& key) const noexcept {
+    const std::size_t buckets = key.bucket[0] == key.bucket[1] ? 1 : 2;
+    std::size_t alike = 0;  // in the low plane
+    const Probe both = probe(key);
+    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned) {
+      ++alike;
+      return false;
+    });
+    if (alike != 2 * kSlotsPerBucket) {
+      return false;
+    }
+    Key longest = key;
+    std::uint32_t most = 0;
+    for (std::size_t i = 0; i < buckets; ++i) {
+      const Lanes lanes = Slots::read(table_.cells_, key.bucket[i]);
+      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
+        if (extension_bits(lanes[slot]) >= most) {
+          most = extension_bits(lanes[slot]);
+          longest = key_of(key.bucket[i], lanes[slot]);
+        }
+      }
+    }
+    return fills_pair(longest);
+  }
+  // Whether all slots of the key's pair match it.
+  [[nodiscard]] bool fills_pair(const Key& key) const noexcept {
     unsigned slots = 0;
     for_each_match(key, [&](const Place&, std::uint32_t) {
       ++slots;
@@ -383,14 +522,14 @@ class CuckooTable::Code {
   }
 
   bool take_slot(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
-    std::uint32_t value = key.pattern;
-    value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
-    value |= table_.tag_mask_ == 0 ? 0 : tag_of(until);
-    const auto place = make_room(table, key);
-    if (!place) {
+    const auto room = make_room(table, key);
+    if (!room) {
       return false;
     }
-    fill(table, *place, value);
+    std::uint32_t value = key.pattern[room->is_second ? 1 : 0];
+    value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
+    value |= table_.tag_mask_ == 0 ? 0 : tag_of(until);
+    fill(table, room->place, value);
     table.add_units(1);
     return true;
   }
@@ -431,20 +570,25 @@ class CuckooTable::Code {
     std::uint8_t slot;
   };
 
+  /// A free slot of a key's pair, and whether it is in the second bucket.
+  struct Room {
+    Place place;
+    bool is_second = false;
+  };
   // Returns a slot of the key's pair that is free or has been freed by moves. Nothing is moved before there is room.
-  std::optional<Place> make_room(CuckooTable& table, const Key& key) const noexcept {
+  std::optional<Room> make_room(CuckooTable& table, const Key& key) const noexcept {
     std::array<Node, kMostNodes> nodes;
     constexpr std::uint16_t kNoParent = 0xFFFF;
-    nodes[0] = {.bucket = key.first, .parent = kNoParent, .slot = 0};
-    nodes[1] = {.bucket = key.second, .parent = kNoParent, .slot = 0};
-    std::size_t count = key.first == key.second ? 1 : 2;
+    nodes[0] = {.bucket = key.bucket[0], .parent = kNoParent, .slot = 0};
+    nodes[1] = {.bucket = key.bucket[1], .parent = kNoParent, .slot = 0};
+    std::size_t count = key.bucket[0] == key.bucket[1] ? 1 : 2;
     for (std::size_t next = 0; next < count; ++next) {
       if (const unsigned slot = free_slot(nodes[next].bucket); slot < kSlotsPerBucket) {
         return move_back(table, nodes, next, slot);
       }
       const Lanes lanes = Slots::read(table_.cells_, nodes[next].bucket);
       for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
-        const std::uint64_t bucket = other_of(nodes[next].bucket, lanes[slot]);
+        const std::uint64_t bucket = moved(nodes[next].bucket, lanes[slot]).bucket;
         if (!is_on_path(nodes, next, bucket)) {
           __builtin_prefetch(Slots::low_plane(table_.cells_, bucket));
           nodes[count++] = {
@@ -466,21 +610,20 @@ class CuckooTable::Code {
   }
 
   // Moves the entries of a path, from its free end on; the first bucket's slot is free then.
-  Place move_back(CuckooTable& table, const std::array<Node, kMostNodes>& nodes, std::size_t node,
-                  unsigned slot) const noexcept {
+  Room move_back(CuckooTable& table, const std::array<Node, kMostNodes>& nodes, std::size_t node,
+                 unsigned slot) const noexcept {
     Place room{.low = Slots::low_plane(table_.cells_, nodes[node].bucket), .slot = slot};
     while (nodes[node].parent < kMostNodes) {
-      const Place from{.low = Slots::low_plane(table_.cells_, nodes[nodes[node].parent].bucket),
-                       .slot = nodes[node].slot};
-      const std::uint32_t value = Slots::slot_at(from.low, from.slot);
-      fill(table, room, value);
+      const std::uint64_t bucket = nodes[nodes[node].parent].bucket;
+      const Place from{.low = Slots::low_plane(table_.cells_, bucket), .slot = nodes[node].slot};
+      fill(table, room, moved(bucket, Slots::slot_at(from.low, from.slot)).value);
       table.moves_.add();
       Slots::free(from.low, from.slot);
       table.add_taken(-1);
       room = from;
       node = nodes[node].parent;
     }
-    return room;
+    return {.place = room, .is_second = node == 1};
   }
 
   // Those of the lines from `line` up to `end` that are not 0.
@@ -521,13 +664,18 @@ CuckooTable::CuckooTable(Image source, const Params& params) noexcept
       buckets_(params.first_buckets << params.level),
       first_buckets_(params.first_buckets),
       level_(params.level),
-      base_mask_(low_bits(params.base_bits)),
-      fingerprint_mask_(low_bits(params.fingerprint_bits)),
+      first_level_(params.first_level),
+      core_bits_(std::uint32_t{params.fingerprint_bits} - params.extension_bits),
+      core_mask_(low_bits(core_bits_)),
       slot_bits_(params.slot_bits),
       meta_bits_(std::uint32_t{params.count_bits} + params.tag_bits),
-      pattern_mask_(fingerprint_mask_ << meta_bits_),
+      pattern_mask_((params.marker_bits != 0 ? core_mask_ : low_bits(params.fingerprint_bits)) << meta_bits_),
       tag_mask_(low_bits(params.tag_bits)),
-      slot_{.fingerprint = params.fingerprint_bits, .count = params.count_bits, .tag = params.tag_bits},
+      slot_{.fingerprint = params.fingerprint_bits,
+            .count = params.count_bits,
+            .tag = params.tag_bits,
+            .extension = params.extension_bits,
+            .marker = params.marker_bits},
       lines_(cells_bytes() / kCacheLineBytes) {}
 
 std::uint64_t CuckooTable::buckets_for(std::uint64_t keys) noexcept {
@@ -557,11 +705,12 @@ Result<CuckooTable> CuckooTable::create(const Options& options) {
                       .epoch_us = static_cast<std::uint64_t>(options.epoch.count()),
                       .level = static_cast<std::uint8_t>(options.level),
                       .slot_bits = static_cast<std::uint8_t>(slot_bits),
-                      .base_bits = static_cast<std::uint8_t>(options.base_bits),
+                      .marker_bits = static_cast<std::uint8_t>(options.slot.marker),
                       .count_bits = static_cast<std::uint8_t>(options.slot.count),
                       .tag_bits = static_cast<std::uint8_t>(options.slot.tag),
                       .fingerprint_bits = static_cast<std::uint8_t>(options.slot.fingerprint),
-                      .reserved = {}};
+                      .extension_bits = static_cast<std::uint8_t>(options.slot.extension),
+                      .first_level = static_cast<std::uint8_t>(options.first_level)};
   image.set_params(params);
   image.set_state(kTick, options.tick.value);
   return CuckooTable(std::move(image), params);
@@ -571,14 +720,16 @@ Result<CuckooTable> CuckooTable::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
   const bool has_width = std::ranges::find(cuckoo::kSlotBits, params.slot_bits) != cuckoo::kSlotBits.end();
-  const int most_bits = params.slot_bits - params.count_bits - params.tag_bits;
+  const int most_bits = params.slot_bits - params.count_bits - params.tag_bits - params.marker_bits;
   if (!has_width || (params.count_bits != 0 && params.count_bits != 2 && params.count_bits != 4) ||
-      (params.tag_bits != 0 && params.tag_bits != 4) || params.fingerprint_bits > most_bits || params.base_bits < 4 ||
-      params.base_bits > params.fingerprint_bits) {
+      (params.tag_bits != 0 && params.tag_bits != 4) || params.marker_bits > 1 || params.fingerprint_bits > most_bits ||
+      params.fingerprint_bits < params.extension_bits + kLeastCore ||
+      (params.extension_bits != 0 && params.fingerprint_bits - params.extension_bits > int{kFirstExtensionBit})) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot at offset 81");
   }
-  if (params.reserved != decltype(params.reserved){}) {
-    return fail(ErrorCode::corrupt, "reserved bytes before offset 88 are not zero");
+  if (params.first_level > params.level || params.level - params.first_level > params.extension_bits ||
+      (params.marker_bits == 0 && params.level != 0)) {
+    return fail(ErrorCode::corrupt, "impossible levels at offsets 80 and 87");
   }
   const bool has_epoch = params.epoch_us != 0;
   if (has_epoch != (params.tag_bits != 0) || params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count())) {
@@ -600,8 +751,8 @@ Result<CuckooTable> CuckooTable::from_image(Image source) {
   return CuckooTable(std::move(source), params);
 }
 
-CuckooTable::Added CuckooTable::insert(Digest digest, std::uint64_t until) noexcept {
-  return with_code([&](const auto& code) { return code.insert(*this, code.key(digest), until); });
+CuckooTable::Added CuckooTable::insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept {
+  return with_code([&](const auto& code) { return code.insert(*this, code.key(digest), until, may_take_slot); });
 }
 
 bool CuckooTable::refresh(Digest digest, std::uint64_t until) noexcept {
@@ -612,15 +763,40 @@ CuckooTable::Taken CuckooTable::erase(Digest digest) noexcept {
   return with_code([&](const auto& code) { return code.erase(*this, code.key(digest)); });
 }
 
-void CuckooTable::absorb(CuckooTable& newer) noexcept {
-  if (newer.level_ < level_ || newer.tick() != tick()) {
+std::optional<std::uint32_t> CuckooTable::known_bits(Digest digest) const noexcept {
+  return with_code([&](const auto& code) { return code.known_bits(code.key(digest)); });
+}
+
+Result<CuckooTable> CuckooTable::doubled(std::uint32_t times, const Memory& memory) const {
+  MANKAI_ASSERT(level_ - first_level_ + times <= slot_.extension);
+  MANKAI_ASSIGN(auto larger, create({.keys = capacity_keys() > kMaxKeysInserted >> times ? kMaxKeysInserted
+                                                                                         : capacity_keys() << times,
+                                     .fpr = fpr_target(),
+                                     .first_buckets = first_buckets_,
+                                     .level = level_ + times,
+                                     .first_level = first_level_,
+                                     .slot = slot_,
+                                     .epoch = Duration(static_cast<std::int64_t>(params().epoch_us)),
+                                     .tick = tick(),
+                                     .hash = hash(),
+                                     .memory = memory,
+                                     .slice_tag = slice_tag()}));
+  with_code([&](const auto& code) { code.copy_doubled(larger); });
+  return larger;
+}
+
+void CuckooTable::absorb(CuckooTable& other) noexcept {
+  if (other.tick() != tick()) {
     return;  // of a forged image
   }
   with_code([&](const auto& here) {
-    newer.with_code([&](const auto& there) {
-      there.take_out(newer, [&](const auto& entry) {
-        return here.put_in(*this, {.bucket = entry.bucket, .fingerprint = entry.fingerprint, .meta = entry.meta},
-                           newer.level_);
+    other.with_code([&](const auto& there) {
+      there.take_out(other, [&](const auto& entry) {
+        return here.put_in(*this, {.top = entry.top,
+                                   .extension = entry.extension,
+                                   .known = entry.known,
+                                   .core = entry.core,
+                                   .meta = entry.meta});
       });
     });
   });

@@ -17,8 +17,18 @@
 ///   - With expiry, a slot is taken until the generation of its tag; a further unit of its class keeps the later of the
 ///     two expiries. Without counts a further unit is not counted, and nothing can be removed.
 ///
-/// Buckets are nested: a table of level L has n << L buckets, and the pair of a key there, divided by 2^L, is its pair
-/// in the table of level 0, whatever the widths of the fingerprints; cuckoo.hpp says why.
+/// A table whose slots have a marker can be doubled. Its level says how often it has been: a table of level L has n <<
+/// L buckets, and a bucket's number is a number below n followed by the first L extension bits of the key. A
+/// fingerprint has a core, which never changes and chooses the second bucket, and the extension bits that follow those
+/// L:
+///
+///     | 1 | extension (up to e) | core (c) |      the 1 ends the bits that are known
+///
+/// A doubling moves the next extension bit of every entry from its fingerprint to its bucket, so older entries know
+/// fewer bits, and are false positives more often. Of two entries that match a key, the one with fewer known bits
+/// matches every key that the other one matches. So `erase` takes the one with the most: if it was another key's, that
+/// key is still found by the entry that remains. In its second bucket, an entry has other extension bits: those of the
+/// key, combined with a mask that the core gives.
 ///
 /// Source:  [Fan2014]; counts, nesting and expiry are ours. The search for room is breadth-first as in [Li2014].
 
@@ -38,14 +48,20 @@ namespace mankai {
 /// The fields of a slot, in bits.
 struct CuckooSlot {
   std::uint32_t fingerprint = 0;
-  std::uint32_t count = 0;  ///< 0, 2 or 4
-  std::uint32_t tag = 0;    ///< 0 or 4
+  std::uint32_t count = 0;      ///< 0, 2 or 4
+  std::uint32_t tag = 0;        ///< 0 or 4
+  std::uint32_t extension = 0;  ///< bits of the fingerprint that doublings may take, or that smaller tables lack
+  std::uint32_t marker = 0;     ///< 1 if doublings take them: one bit more marks the end of those that are known
 
-  /// The same fields with the fingerprint widened to fill the slot, whose width is one of kSlotBits.
+  /// The same fields with fingerprint and extension widened to fill the slot, whose width is one of kSlotBits.
   [[nodiscard]] CuckooSlot widened() const noexcept;
   [[nodiscard]] std::uint32_t bits() const noexcept;
-  /// The false-positive rate of a full table: 8 slots are compared.
-  [[nodiscard]] double fpr() const noexcept;
+  [[nodiscard]] std::uint32_t core() const noexcept { return fingerprint - extension; }
+  /// The false-positive rate of a table all of whose slots are taken by new entries: 8 slots are compared. An entry
+  /// that has been doubled d times weighs as much as 2^d new ones.
+  [[nodiscard]] double fpr() const noexcept { return fpr_at(1); }
+  /// The same at a load: new entries per slot.
+  [[nodiscard]] double fpr_at(double load) const noexcept;
 
   friend bool operator==(const CuckooSlot&, const CuckooSlot&) = default;
 };
@@ -90,20 +106,21 @@ class CuckooTable : public FlatFilter<CuckooTable> {
     std::uint64_t epoch_us;       ///< a generation of expiry; 0 without
     std::uint8_t level;
     std::uint8_t slot_bits;
-    std::uint8_t base_bits;  ///< of the fingerprint in the table of level 0: they choose the second bucket
+    std::uint8_t marker_bits;
     std::uint8_t count_bits;
     std::uint8_t tag_bits;
     std::uint8_t fingerprint_bits;
-    std::array<std::uint8_t, 2> reserved;
+    std::uint8_t extension_bits;
+    std::uint8_t first_level;  ///< at which the table was created
   };
 
   struct Options {
     std::uint64_t keys = 0;
     double fpr = 0;
     std::uint64_t first_buckets = 0;
-    std::uint32_t level = 0;
+    std::uint32_t level = 0;  ///< 0 without marker
+    std::uint32_t first_level = 0;
     CuckooSlot slot = {};
-    std::uint32_t base_bits = 0;
     Duration epoch{};
     Tick tick{};
     HashSpec hash{};
@@ -124,8 +141,8 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   [[nodiscard]] static std::uint64_t cells_bytes_for(std::uint64_t buckets, std::uint32_t slot_bits) noexcept;
 
   /// Adds a unit that lives until the generation `until` (ignored without expiry). Changes nothing if the table is
-  /// full.
-  [[nodiscard]] Added insert(Digest digest, std::uint64_t until) noexcept;
+  /// full, or if the key needs a slot and may not take one.
+  [[nodiscard]] Added insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept;
   /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;
   /// Result of `erase`, and the expiry of the removed unit.
@@ -133,12 +150,21 @@ class CuckooTable : public FlatFilter<CuckooTable> {
     EraseResult result = EraseResult::absent;
     std::uint64_t until = 0;
   };
-  /// Removes a unit of the key's class. Pre: without expiry or with counts.
+  /// Removes a unit of the entry with the most known bits. Pre: without expiry or with counts.
   Taken erase(Digest digest) noexcept;
+  /// The extension bits, those in the bucket's number included, of the entry with the most that matches; nothing for an
+  /// absent key.
+  [[nodiscard]] std::optional<std::uint32_t> known_bits(Digest digest) const noexcept;
 
-  /// Moves the entries of a newer table here while there is room. Its buckets divide those here, and its fingerprints
-  /// are cut to the width here. Threads: needs both tables alone.
-  void absorb(CuckooTable& newer) noexcept;
+  /// Makes a table with the same entries, but for expired ones, that is doubled `times` more. Pre: no more doublings
+  /// since the first level than there are extension bits. Cost: a pass over the cells. Errors: out_of_space.
+  [[nodiscard]] Result<CuckooTable> doubled(std::uint32_t times, const Memory& memory) const;
+  [[nodiscard]] std::uint32_t level() const noexcept { return level_; }
+  [[nodiscard]] std::uint32_t first_level() const noexcept { return first_level_; }
+
+  /// Moves the entries of another table here while there is room; they keep as many bits as there are here. Pre: every
+  /// entry there knows the bits that this table may take. Threads: needs both tables alone.
+  void absorb(CuckooTable& other) noexcept;
 
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
@@ -168,7 +194,9 @@ class CuckooTable : public FlatFilter<CuckooTable> {
     return static_cast<double>(taken_slots()) / static_cast<double>(cell_count());
   }
   [[nodiscard]] double keys_estimate() const noexcept { return static_cast<double>(taken_slots()); }
-  [[nodiscard]] double fpr_estimate() const noexcept { return slot_.fpr() * fill_ratio(); }
+  [[nodiscard]] double fpr_estimate() const noexcept { return fpr_of(slot_, level_ - first_level_, fill_ratio()); }
+  /// The rate of a table that was filled to its capacity before each of its doublings.
+  [[nodiscard]] static double fpr_of(const CuckooSlot& slot, std::uint32_t doublings, double load) noexcept;
 
   void relocate(const Mover& mover) noexcept {
     image().relocate(mover);
@@ -199,11 +227,12 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t buckets_;
   std::uint64_t first_buckets_;
   std::uint32_t level_;
-  std::uint32_t base_mask_;
-  std::uint32_t fingerprint_mask_;
+  std::uint32_t first_level_;
+  std::uint32_t core_bits_;
+  std::uint32_t core_mask_;
   std::uint32_t slot_bits_;
   std::uint32_t meta_bits_;     ///< of count and tag
-  std::uint32_t pattern_mask_;  ///< of the fingerprint within a slot
+  std::uint32_t pattern_mask_;  ///< of what all entries know of the fingerprint, within a slot
   std::uint32_t tag_mask_;      ///< 0 without expiry
   CuckooSlot slot_;
   std::uint64_t lines_;

@@ -120,7 +120,7 @@ class CuckooMembers : public testing::TestWithParam<Shape> {};
 TEST_P(CuckooMembers, NoneIsLostWhenOthersAreAddedRemovedMovedAndExpire) {
   const Shape shape = GetParam();
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    Model model(make({.keys = shape.expires ? 40U : 200U,
+    Model model(make({.keys = shape.expires ? 40U : 60U,
                       .fpr = 0.01,
                       .growth = shape.growth,
                       .counts = shape.counts,
@@ -142,7 +142,7 @@ TEST_P(CuckooMembers, NoneIsLostWhenOthersAreAddedRemovedMovedAndExpire) {
       }
       ASSERT_EQ(model.missing(), 0U) << shape.name << ", seed " << seed << ", round " << round;
     }
-    EXPECT_GT(model.filter().slice_count(), 2U);
+    EXPECT_GT(model.filter().expansions(), 2U);
     EXPECT_GT(model.checks(), 60'000U);
   }
 }
@@ -159,7 +159,7 @@ TEST(Cuckoo, KeepsItsRateAndSize) {
     std::uint32_t counts;
     double most_bits;
   };
-  for (const Case& each : {Case{0, 0, 11.3}, Case{0, 4, 16.9}, Case{2, 0, 15.0}, Case{2, 4, 22.4}}) {
+  for (const Case& each : {Case{0, 0, 11.3}, Case{0, 4, 16.9}, Case{2, 0, 15.0}, Case{2, 4, 21.0}}) {
     constexpr std::size_t kKeys = 100'000;
     Cuckoo filter = make({.keys = kKeys, .fpr = 0.01, .growth = each.growth, .counts = each.counts});
     filter.insert(digests(0, kKeys));
@@ -176,7 +176,8 @@ TEST(Cuckoo, GrowsWithinItsRate) {
   constexpr std::size_t kKeys = 500'000;
   Cuckoo filter = make({.keys = 1000, .fpr = 0.01, .counts = 0});
   filter.insert(digests(0, kKeys));
-  EXPECT_EQ(filter.slice_count(), 9U);
+  EXPECT_EQ(filter.slice_count(), 2U);
+  EXPECT_EQ(filter.expansions(), 10U);
   EXPECT_LE(measured_fpr(filter, 200'000), 0.01);
   const auto all = digests(0, kKeys);
   EXPECT_TRUE(std::ranges::all_of(all, [&](Digest each) { return filter.may_contain(each); }));
@@ -222,7 +223,7 @@ TEST(Cuckoo, RepeatedKeysFitAFullFixedFilterThatCounts) {
 }
 
 TEST(Cuckoo, InsertionsSweepAllSubFilters) {
-  Cuckoo filter = make({.keys = 100, .growth = 2, .counts = 2, .max_ttl = Duration(13), .ttl_resolution = Duration(1)});
+  Cuckoo filter = make({.keys = 500, .growth = 1, .counts = 2, .max_ttl = Duration(13), .ttl_resolution = Duration(1)});
   for (std::uint64_t key = 0; key < 3000; ++key) {
     filter.insert_until(digest(key), filter.until_of(Time(Duration(1))).value());
   }
@@ -269,7 +270,8 @@ std::uint64_t missed_members(const Cuckoo& filter, std::span<const Digest> membe
 TEST(Cuckoo, ReadersFindEveryMemberBesideAWriter) {
   for (const Cuckoo::Options& options :
        {Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 2},
-        Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 0}, Cuckoo::Options{.keys = 100, .growth = 2, .counts = 4},
+        Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 0},
+        Cuckoo::Options{.keys = 2000, .growth = 0, .counts = 4},
         Cuckoo::Options{
             .keys = 2000, .growth = 0, .counts = 2, .max_ttl = Duration(1300), .ttl_resolution = Duration(100)}}) {
     Cuckoo filter = make(options);
@@ -402,7 +404,7 @@ TEST(Cuckoo, SkippingTicksEqualsTakingEach) {
 
 TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
   for (const std::uint32_t counts : {0U, 4U}) {
-    Cuckoo filter = make({.keys = 100, .fpr = 0.01, .counts = counts});
+    Cuckoo filter = make({.keys = 500, .fpr = 0.01, .growth = 1, .counts = counts});
     filter.insert(digests(0, 5000));
     const std::size_t before = filter.slice_count();
     std::vector<EraseResult> results(4900);
@@ -422,7 +424,7 @@ TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
 
 // Slices that stand at different times, as no writer makes them: nothing but that image suffers.
 TEST(Cuckoo, AForgedTimeOfASubFilterDoesNoHarm) {
-  Cuckoo filter = make({.keys = 50, .fpr = 0.01, .max_ttl = Duration(13)});
+  Cuckoo filter = make({.keys = 50, .fpr = 0.01, .growth = 1, .max_ttl = Duration(13)});
   filter.advance({100});
   filter.insert(digests(0, 500));
   const std::vector<std::byte> image = filter.to_bytes();
