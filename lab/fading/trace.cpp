@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -249,7 +248,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
       if (bytes == kSizes.front()) {
         sizes.series.push_back({.title = row->name,
                                 .x = "bytes",
-                                .y = "recognised",
+                                .y = "recognized",
                                 .error = "error",
                                 .only = {{"structure", row->name}}});
       }
