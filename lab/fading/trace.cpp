@@ -187,8 +187,8 @@ Result<Rows> run_all(const Trace& trace, std::uint64_t bytes, std::uint64_t wind
   MANKAI_ASSIGN(auto rotating, run_rotating(trace, bytes, window, context));
   return Rows{.bytes = std::move(eight),
               .words = std::move(sixteen),
-              .tight = run_lru(trace, "LRU, 12 bytes an entry", kTightEntryBytes, bytes, window),
-              .usual = run_lru(trace, "LRU, 72 bytes an entry", kUsualEntryBytes, bytes, window),
+              .tight = run_lru(trace, "LRU, 12 bytes per entry", kTightEntryBytes, bytes, window),
+              .usual = run_lru(trace, "LRU, 72 bytes per entry", kUsualEntryBytes, bytes, window),
               .rotating = std::move(rotating)};
 }
 
