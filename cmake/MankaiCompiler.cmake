@@ -3,7 +3,7 @@ add_library(mankai_compiler INTERFACE)
 target_compile_options(mankai_compiler INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(mankai_compiler INTERFACE -Wno-restrict)
-  # A sanitizer's checks hide from g++ what is initialised and how long it is; the plain builds look at that.
+  # A sanitizer's checks hide from g++ what is initialized and how long it is; the plain builds look at that.
   if(MANKAI_SANITIZE)
     target_compile_options(mankai_compiler INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow)
   endif()

@@ -44,7 +44,7 @@ Series series_of(const Json& json) {
                 .is_hollow = json.value("hollow", false),
                 .only = json.value("only", decltype(Series::only){})};
   if (json.contains("color")) {
-    series.colour = json["color"].get<std::size_t>();
+    series.color = json["color"].get<std::size_t>();
   }
   return series;
 }

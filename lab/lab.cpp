@@ -29,13 +29,13 @@ Verdict judge(const Expected& expected, const Estimate& measured, double standar
 }
 
 void Figure::add_series(const std::string& formula, const std::string& title_of_line, Series points) {
-  points.colour = points.colour.value_or(series.size() / 2);
+  points.color = points.color.value_or(series.size() / 2);
   series.push_back({.title = title_of_line,
                     .x = points.x,
                     .y = formula,
                     .is_line = true,
                     .only = points.only,
-                    .colour = points.colour});
+                    .color = points.color});
   series.push_back(std::move(points));
 }
 

@@ -107,7 +107,7 @@ struct Series {
   bool is_line = false;    ///< lines for formulas, points for measurements
   bool is_hollow = false;  ///< open circles instead of filled ones
   Conditions only{};
-  std::optional<std::size_t> colour{};  ///< series with the same number share a color; unset: its own
+  std::optional<std::size_t> color{};  ///< series with the same number share a color; unset: its own
 };
 
 /// A table, and how to draw it. The table is always written, as CSV and on the page; the plot needs gnuplot.

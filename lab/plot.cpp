@@ -17,8 +17,8 @@ namespace mankai::lab {
 namespace {
 
 // Okabe and Ito's palette, distinguishable with any kind of color vision.
-constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                      "#56B4E9", "#E69F00", "#444444"};
+constexpr std::array<std::string_view, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                     "#56B4E9", "#E69F00", "#444444"};
 
 std::string gnuplot_text(std::string_view text) {
   std::string result = "\"";
@@ -191,11 +191,11 @@ std::string plot_script(const Figure& figure) {
       ys.push_back(point.y);
     }
     script += fmt::format("$series{} << END\n{}END\n", i, rows(drawn, figure.y.is_logarithmic));
-    const std::string colour = gnuplot_text(kColours.at(series.colour.value_or(i) % kColours.size()));
+    const std::string color = gnuplot_text(kColors.at(series.color.value_or(i) % kColors.size()));
     const std::string style =
-        series.is_line ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
+        series.is_line ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", color)
                        : fmt::format("using 1:2:3:4 with yerrorbars pointtype {} pointsize 0.7 linecolor rgb {}",
-                                     series.is_hollow ? 6 : 7, colour);
+                                     series.is_hollow ? 6 : 7, color);
     plots += fmt::format("{}$series{} {} {}", plots.empty() ? "plot " : ", ", i, style,
                          series.title.empty() ? "notitle" : "title " + gnuplot_text(series.title));
   }

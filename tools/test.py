@@ -66,7 +66,7 @@ def sanitized(jobs):
 
 
 def threads(jobs):
-    # The thread sanitizer of g++ 12 knows no kernel that randomises addresses by more than 28 bits.
+    # The thread sanitizer of g++ 12 knows no kernel that randomizes addresses by more than 28 bits.
     return ctest("tsan", jobs, environment={"TSAN_OPTIONS": "halt_on_error=1"},
                  prefix=("setarch", platform.machine(), "--addr-no-randomize"))
 

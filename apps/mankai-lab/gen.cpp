@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "lab/traffic/traffic_generator.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/filter/spec.hpp"
 
 namespace mankai::command {
@@ -82,12 +82,11 @@ Result<double> parse_number(std::string_view text) {
   std::string_view digits = text;
   const bool is_share = digits.ends_with('%');
   digits.remove_suffix(is_share ? 1 : 0);
-  double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
+  const auto number = to_number<double>(digits);
+  if (!number) {
     return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a number");
   }
-  return is_share ? number / 100 : number;
+  return is_share ? *number / 100 : *number;
 }
 
 // Prints lines until `append_line`, which appends one, returns false.

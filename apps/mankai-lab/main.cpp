@@ -1,4 +1,3 @@
-#include <span>
 
 #include "apps/mankai-lab/demo/side.hpp"
 #include "apps/mankai-lab/subcommands.hpp"

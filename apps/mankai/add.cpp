@@ -226,7 +226,7 @@ std::uint64_t distinct_keys(const AnyFilter& filter) {
   return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
 }
 
-void summarise(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
+void summarize(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -287,7 +287,7 @@ Result<int> run(const AddRequest& request) {
   MANKAI_TRY(store_run.finish());
   MANKAI_TRY(adder.finish_acks());
   const Outcome outcome{.keys_read = adder.keys_read(), .keys_new = filter.keys_inserted() - keys_before};
-  summarise(request, filter, outcome);
+  summarize(request, filter, outcome);
   if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
       has_capacity(filter) && !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");

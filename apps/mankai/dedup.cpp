@@ -67,7 +67,7 @@ class Dedup {
     auto read = read_all(input);
     MANKAI_TRY(finish());
     say_what_was_odd(input);
-    summarise(input);
+    summarize(input);
     MANKAI_TRY(read);
     return exit_code_after_stop(static_cast<int>(is_overfull_ ? ExitCode::overfull : ExitCode::fine));
   }
@@ -187,7 +187,7 @@ class Dedup {
 
   [[nodiscard]] bool has_summary() const noexcept { return request_.count || request_.json; }
 
-  void summarise(const DedupInput& input) const {
+  void summarize(const DedupInput& input) const {
     if (!has_summary()) {
       return;
     }

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <span>
 
 #include "apps/mankai/input.hpp"
@@ -6,6 +5,7 @@
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/gate_counts_file.hpp"
 #include "mankai/gate/gate_follower.hpp"
@@ -28,13 +28,12 @@ Result<std::uint64_t> parse_position(std::string_view text) {
     MANKAI_ASSIGN(const auto lsn, parse_lsn(text));
     return lsn.value;
   }
-  std::uint64_t position = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const auto position = to_number<std::uint64_t>(text);
+  if (!position) {
     return fail(ErrorCode::invalid_argument,
                 "'" + std::string(text) + "' is not a position; give one such as 1234 or 0/16B3748");
   }
-  return position;
+  return *position;
 }
 
 void print(const GateCheckRequest& request, std::string_view key, bool is_maybe, Output& output) {

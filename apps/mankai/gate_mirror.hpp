@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/gate/database/redis_mirror.hpp"

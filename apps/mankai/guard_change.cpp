@@ -80,7 +80,7 @@ Result<std::vector<std::string>> read_rules(const GuardChangeRequest& request) {
   }
 }
 
-void summarise(const GuardChangeRequest& request, const GuardFile::Outcomes& outcomes) {
+void summarize(const GuardChangeRequest& request, const GuardFile::Outcomes& outcomes) {
   if (!request.quiet && isatty(STDERR_FILENO) == 1) {
     say(fmt::format("{}: {} changed, {} unchanged", request.file, human_count(outcomes.changed),
                     human_count(outcomes.unchanged)));
@@ -100,7 +100,7 @@ Result<int> run(const GuardChangeRequest& request, const Change& change) {
   Output output;
   MANKAI_ASSIGN(const auto outcomes, change(file, Rules(texts.begin(), texts.end()), output));
   MANKAI_TRY(output.finish());
-  summarise(request, outcomes);
+  summarize(request, outcomes);
   return 0;
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -29,6 +28,7 @@
 #include "apps/mankai/serve/live_guard.hpp"
 #include "apps/mankai/serve/metrics.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/base/number.hpp"
 
 namespace mankai::command {
 namespace {
@@ -331,13 +331,11 @@ Result<int> run(const GuardServeRequest& request) {
 
 template <unsigned kMost>
 Result<unsigned> parse_limit(const std::string& text) {
-  unsigned number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number == 0 || number > kMost) {
+  const auto number = to_number<unsigned>(text);
+  if (!number || *number == 0 || *number > kMost) {
     return fail(ErrorCode::invalid_argument, fmt::format("a number from 1 to {} is needed", kMost));
   }
-  return number;
+  return *number;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/hot_run.hpp"
@@ -10,6 +9,7 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
@@ -33,13 +33,12 @@ struct HotCommandRequest {
 };
 
 Result<double> parse_decimal(std::string_view text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(value >= 0)) {
+  const auto value = to_number<double>(text);
+  if (!value || !(*value >= 0)) {
     return fail(ErrorCode::invalid_argument,
                 "'" + std::string(text) + "' is not valid; give a number such as 0.9 or 20");
   }
-  return value;
+  return *value;
 }
 
 constexpr std::array<std::string_view, 2> kFollowFrom = {"start", "end"};

@@ -336,7 +336,7 @@ class HotRun {
       return fail(finished.error().code,
                   finished.error().message() + "; " + state_ + left_as_it_was() + ": its table was not delivered");
     }
-    summarise();
+    summarize();
     return state_.empty() ? Result<void>{} : finish_state(is_read);
   }
 
@@ -359,7 +359,7 @@ class HotRun {
     return records_kept_ == records_before_ ? " is unchanged" : " has what was counted before";
   }
 
-  void summarise() const {
+  void summarize() const {
     const HotLineCounts& lines = keys_.counts();
     if (lines.in_future > 0) {
       say(fmt::format("{} {} in the future and {} skipped (--future), the first one {}",

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/file/file.hpp"
 #include "mankai/store/journal_file.hpp"
 #include "mankai/store/journal_reader.hpp"
 

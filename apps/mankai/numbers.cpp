@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
-#include "mankai/filter/spec.hpp"
+#include "mankai/base/number.hpp"
 
 namespace mankai::command {
 namespace {
@@ -14,13 +13,12 @@ Result<std::uint64_t> parse_number(const NumberRequest& request, std::string_vie
   if (request.parse != nullptr) {
     return request.parse(text);
   }
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || id > request.most) {
+  const auto id = to_number<std::uint64_t>(text);
+  if (!id || *id > request.most) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("invalid {} '{}'; give a whole number from 0 to {}", request.noun, text, request.most));
   }
-  return id;
+  return *id;
 }
 
 std::string upper(std::string_view noun) {

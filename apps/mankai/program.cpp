@@ -9,7 +9,6 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "apps/mankai/command_line.hpp"

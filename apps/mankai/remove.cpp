@@ -93,7 +93,7 @@ class Remover {
   Outcome outcome_;
 };
 
-void summarise(const RemoveRequest& request, const AnyFilter& filter, const Outcome& outcome) {
+void summarize(const RemoveRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -115,7 +115,7 @@ Result<int> run(const RemoveRequest& request) {
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
   MANKAI_ASSIGN(const auto outcome, Remover(request, store_run).remove());
-  summarise(request, store_run.store().filter(), outcome);
+  summarize(request, store_run.store().filter(), outcome);
   const bool is_negative = request.quiet && outcome.refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }

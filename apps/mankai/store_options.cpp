@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <system_error>
 
 #include "apps/mankai/output.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/input/time_text.hpp"
@@ -49,10 +49,8 @@ Result<FileMode> parse_mode(std::string_view text) {
   constexpr unsigned kMostBits = 0777;
   constexpr unsigned kOwnersBits = 0600;
   constexpr int kOctal = 8;
-  unsigned mode = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, kOctal);
-  const bool is_octal = error == std::errc() && end == text.data() + text.size() && mode <= kMostBits;
-  if (!is_octal || (mode & kOwnersBits) != kOwnersBits) {
+  const unsigned mode = to_number<unsigned>(text, kOctal).value_or(0);
+  if (mode > kMostBits || (mode & kOwnersBits) != kOwnersBits) {
     return fail(ErrorCode::invalid_argument,
                 "'" + std::string(text) +
                     "' is not valid; give octal permissions that let the owner read and write, such as 0640");

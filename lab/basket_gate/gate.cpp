@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
-#include <vector>
 
 #include "mankai/base/assert.hpp"
 

@@ -3,7 +3,6 @@
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/parts.hpp"
-#include "mankai/base/bits.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 
 namespace mankai::lab::spam {

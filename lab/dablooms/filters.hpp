@@ -3,17 +3,13 @@
 /// Shared by the parts. Filters have the context's fault.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "lab/dablooms/original.hpp"
 #include "lab/random.hpp"
 #include "lab/under_test.hpp"
-#include "mankai/base/assert.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 

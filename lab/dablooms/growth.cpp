@@ -123,7 +123,6 @@ struct Model {
   std::vector<Row> rows;
   Estimate read;  // counters read per miss
   double read_formula = 0;
-  std::uint64_t in_newest = 0;
 };
 
 Model measure_model(const Plan& plan, const Context& context) {
@@ -207,7 +206,7 @@ Figure figure_of(const std::vector<Row>& rows, Figure figure, const std::string&
     }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Series measured{.title = names[i], .x = "keys", .y = y, .only = {{"filter", names[i]}}, .colour = i};
+    Series measured{.title = names[i], .x = "keys", .y = y, .only = {{"filter", names[i]}}, .color = i};
     if (formula.empty()) {
       figure.series.push_back(std::move(measured));
     } else {

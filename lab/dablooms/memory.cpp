@@ -1,7 +1,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <numbers>
 #include <string>
 #include <string_view>
@@ -69,9 +68,9 @@ double counting_formula(double fpr) {
   return 4 / kBitsPerByte * -std::log(fpr) / (std::numbers::ln2 * std::numbers::ln2);
 }
 
-// The rate at which a filter of `bits_a_cell` bits per cell needs 1.2% of the table's memory.
-double rate_of_published(double table, double bits_a_cell) {
-  const double cells = table * (1 - kPublished) * kBitsPerByte / bits_a_cell;
+// The rate at which a filter of `bits_per_cell` bits per cell needs 1.2% of the table's memory.
+double rate_of_published(double table, double bits_per_cell) {
+  const double cells = table * (1 - kPublished) * kBitsPerByte / bits_per_cell;
   return std::exp(-cells * std::numbers::ln2 * std::numbers::ln2);
 }
 

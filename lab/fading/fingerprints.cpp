@@ -12,7 +12,7 @@ namespace {
 
 // Tolerance: full_survival treats the writers of two places as independent.
 constexpr double kIndependent = 0.001;
-constexpr std::array<std::uint32_t, 6> kPlacesAnEvent = {1, 2, 4, 8, 16, 32};
+constexpr std::array<std::uint32_t, 6> kPlacesPerEvent = {1, 2, 4, 8, 16, 32};
 
 struct PairCurve {
   Shape shape;
@@ -79,7 +79,7 @@ Result<void> measure_fingerprints(const Context& context, Findings& findings) {
   constexpr std::array<std::uint32_t, 2> kBits = {8, 16};
   std::vector<PairCurve> curves;
   for (const std::uint32_t b : kBits) {
-    for (const std::uint32_t n : kPlacesAnEvent) {
+    for (const std::uint32_t n : kPlacesPerEvent) {
       MANKAI_ASSIGN(auto curve, measure_pair_curve({.n = n, .b = b}, context));
       claim_curve(curve, findings);
       curves.push_back(std::move(curve));

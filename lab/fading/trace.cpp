@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -188,8 +187,8 @@ Result<Rows> run_all(const Trace& trace, std::uint64_t bytes, std::uint64_t wind
   MANKAI_ASSIGN(auto rotating, run_rotating(trace, bytes, window, context));
   return Rows{.bytes = std::move(eight),
               .words = std::move(sixteen),
-              .tight = run_lru(trace, "LRU, 12 bytes an entry", kTightEntryBytes, bytes, window),
-              .usual = run_lru(trace, "LRU, 72 bytes an entry", kUsualEntryBytes, bytes, window),
+              .tight = run_lru(trace, "LRU, 12 bytes per entry", kTightEntryBytes, bytes, window),
+              .usual = run_lru(trace, "LRU, 72 bytes per entry", kUsualEntryBytes, bytes, window),
               .rotating = std::move(rotating)};
 }
 
@@ -249,7 +248,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
       if (bytes == kSizes.front()) {
         sizes.series.push_back({.title = row->name,
                                 .x = "bytes",
-                                .y = "recognised",
+                                .y = "recognized",
                                 .error = "error",
                                 .only = {{"structure", row->name}}});
       }

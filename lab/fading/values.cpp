@@ -96,7 +96,7 @@ Result<Ranked> measured_ranks(std::uint64_t keys, const Context& context) {
       [&](std::uint64_t key, std::uint32_t value) { return values.count(events[key], value); });
 }
 
-Ranked modelled_ranks(std::uint64_t keys, std::uint64_t seed) {
+Ranked modeled_ranks(std::uint64_t keys, std::uint64_t seed) {
   Random random(seed);
   Urn urn;
   return ranks_of(
@@ -109,9 +109,9 @@ Ranked modelled_ranks(std::uint64_t keys, std::uint64_t seed) {
 }
 
 // Adds the errors of both shares.
-Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, const Ranked& modelled) {
+Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, const Ranked& modeled) {
   const Estimate own = beside(share(yes, measured.keys), model, measured.keys);
-  const double of_model = std::sqrt(model * (1 - model) / static_cast<double>(modelled.keys));
+  const double of_model = std::sqrt(model * (1 - model) / static_cast<double>(modeled.keys));
   return {.value = own.value, .error = std::hypot(own.error, of_model)};
 }
 
@@ -126,7 +126,7 @@ Figure matches_figure(const Ranked& ranked, const Findings& findings) {
 
 Result<void> measure_ranks(const Context& context, Findings& findings) {
   MANKAI_ASSIGN(const auto ranked, measured_ranks(context.trials(40'000, 1'000'000), context));
-  const Ranked model = modelled_ranks(context.trials(100'000, 2'000'000), context.seed);
+  const Ranked model = modeled_ranks(context.trials(100'000, 2'000'000), context.seed);
   const double top = share(model.top, model.keys).value;
   findings.judged("values-top", equals(top), with_model(ranked.top, ranked, top, model));
   const double ordered = share(model.ordered, model.keys).value;

@@ -5,7 +5,6 @@
 #include "lab/traffic/log_traffic.hpp"
 #include "lab/traffic/log_writer.hpp"
 #include "mankai/base/assert.hpp"
-#include "mankai/input/time_text.hpp"
 
 namespace mankai {
 namespace {

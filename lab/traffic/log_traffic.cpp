@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
 
 #include "lab/traffic/draws.hpp"
 #include "lab/traffic/log_text.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "lab/traffic/draws.hpp"
-#include "lab/traffic/log_text.hpp"
 #include "lab/traffic/url_text.hpp"
 
 namespace mankai::detail {
@@ -31,11 +30,11 @@ constexpr std::uint64_t kPages = 59;
 constexpr std::uint64_t kRedirects = 15;
 constexpr std::uint64_t kFetches = 25;
 constexpr std::uint64_t kHundred = 100;
-constexpr std::uint64_t kPagesAVisit = 12;
+constexpr std::uint64_t kPagesPerVisit = 12;
 constexpr double kBuyers = 0.05;
 constexpr double kReturning = 0.2;
 constexpr double kBought = 0.6;
-constexpr double kRespelt = 0.25;
+constexpr double kRespelled = 0.25;
 constexpr std::uint64_t kLinkEvents = 20;  // events per link
 
 // Numbers of other pages follow those of the products.
@@ -59,12 +58,12 @@ void append_other_path(std::uint64_t page, std::string& out) {
 }  // namespace
 
 DayProfile::DayProfile() : begun_() {
-  constexpr std::size_t kQuartersAnHour = 4;
+  constexpr std::size_t kQuartersPerHour = 4;
   for (std::size_t quarter = 0; quarter < kQuarters; ++quarter) {
-    const std::size_t hour = quarter / kQuartersAnHour;
-    const std::size_t within = quarter % kQuartersAnHour;
+    const std::size_t hour = quarter / kQuartersPerHour;
+    const std::size_t within = quarter % kQuartersPerHour;
     begun_.at(quarter + 1) =
-        begun_.at(quarter) + kBusy.at(hour) * (kQuartersAnHour - within) + kBusy.at(hour + 1) * within;
+        begun_.at(quarter) + kBusy.at(hour) * (kQuartersPerHour - within) + kBusy.at(hour + 1) * within;
   }
 }
 
@@ -87,7 +86,7 @@ TrafficDay::TrafficDay(const TrafficOptions& options, UrlGenerator frontier)
       cookie_seed_(mix(mix(options.seed) + 33)),
       sale_product_(fastrange(mix(shop_seed_ + 1), options.products)),
       sale_start_us_(kEarliestSaleUs + fastrange(mix(shop_seed_ + 2), kSaleStarts) * kQuarterUs),
-      visit_gap_us_(mean_gap(options.events, kPages) * kPagesAVisit),
+      visit_gap_us_(mean_gap(options.events, kPages) * kPagesPerVisit),
       redirect_gap_us_(mean_gap(options.events, kRedirects)),
       fetch_gap_us_(mean_gap(options.events, kFetches)) {
   even_visits_us_ = gap_us(visit_gap_us_);
@@ -139,7 +138,7 @@ void TrafficDay::begin_visit(const Pending& pending) {
   const bool is_known = shoppers_ > 0 && happens(kReturning, random_);
   const std::uint64_t shopper = is_known ? shoppers_ - log_uniform(shoppers_, random_) : shoppers_++;
   // A geometric number of pages, at least 1.
-  constexpr std::uint64_t kTwiceTheMean = 2 * kPagesAVisit - 1;
+  constexpr std::uint64_t kTwiceTheMean = 2 * kPagesPerVisit - 1;
   const std::uint64_t more = (exponential_q32(random_) * kTwiceTheMean) >> 33;
   plan({.action = Action::page,
         .is_buyer = happens(kBuyers, random_),
@@ -223,8 +222,8 @@ void TrafficDay::follow_link(const Pending& pending, TrafficEvent& out) {
 void TrafficDay::fetch(const Pending& pending, TrafficEvent& out) {
   out.kind = TrafficKind::fetch;
   out.number = frontier_.next(out.what).number;
-  if (happens(kRespelt, random_)) {
-    out.what = respelt(out.what, random_.next());
+  if (happens(kRespelled, random_)) {
+    out.what = respelled(out.what, random_.next());
   }
   plan(pending, pending.at_us + gap_us(fetch_gap_us_));
 }

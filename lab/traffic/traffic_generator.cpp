@@ -1,7 +1,6 @@
 #include "lab/traffic/traffic_generator.hpp"
 
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "lab/traffic/log_text.hpp"

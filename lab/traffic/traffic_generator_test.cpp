@@ -213,18 +213,18 @@ TEST(TrafficGenerator, a_fetch_has_a_number_whatever_its_spelling) {
   std::map<std::string, std::uint64_t> numbers;
   std::set<std::string> spellings;
   const std::vector<TrafficEvent> fetches = of_kind(day_of({.events = 100'000}), TrafficKind::fetch);
-  std::size_t respelt = 0;
+  std::size_t respelled = 0;
   for (const TrafficEvent& event : fetches) {
     const std::string key = canonical(event.what);
     EXPECT_EQ(numbers.try_emplace(key, event.number).first->second, event.number) << event.what;
     spellings.insert(event.what);
-    respelt += key != event.what ? 1 : 0;
+    respelled += key != event.what ? 1 : 0;
   }
   std::set<std::uint64_t> distinct;
   std::ranges::transform(fetches, std::inserter(distinct, distinct.end()), &TrafficEvent::number);
   EXPECT_EQ(distinct.size(), numbers.size());
   EXPECT_GT(spellings.size(), numbers.size());
-  EXPECT_NEAR(static_cast<double>(respelt) / static_cast<double>(fetches.size()), 0.25, 0.02);
+  EXPECT_NEAR(static_cast<double>(respelled) / static_cast<double>(fetches.size()), 0.25, 0.02);
   EXPECT_NEAR(static_cast<double>(distinct.size()) / static_cast<double>(fetches.size()), 0.6, 0.02);
 }
 

@@ -135,7 +135,7 @@ void TrafficWeb::append_beside_rule(std::uint64_t draw, std::string& out) const 
   out += has_path(rule) ? "x" : "/";
 }
 
-std::string respelt(std::string_view url, std::uint64_t draw) {
+std::string respelled(std::string_view url, std::uint64_t draw) {
   std::string text(url);
   const std::size_t end = host_end(url);
   constexpr std::uint64_t kWays = 5;

@@ -35,6 +35,6 @@ class TrafficWeb {
 };
 
 /// Returns another spelling of a canonical URL. Pre: scheme "://" host, without a port.
-[[nodiscard]] std::string respelt(std::string_view url, std::uint64_t draw);
+[[nodiscard]] std::string respelled(std::string_view url, std::uint64_t draw);
 
 }  // namespace mankai::detail

@@ -76,7 +76,7 @@ double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept 
     case QueryClass::recombined:
     case QueryClass::prefix: return last;
     case QueryClass::swapped:
-    case QueryClass::cancelled: return filter.layering() == UrlLayering::faithful ? 1 : last;
+    case QueryClass::canceled: return filter.layering() == UrlLayering::faithful ? 1 : last;
   }
   return 1;
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>

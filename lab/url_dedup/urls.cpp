@@ -98,7 +98,7 @@ bool Site::absent_key(QueryClass query, std::uint64_t known, std::uint64_t numbe
     }
     case QueryClass::prefix: return !repeats;  // a/x/x has the XOR of its host, and hosts are few
     case QueryClass::swapped: std::swap(url[1], url[2]); return !repeats;
-    case QueryClass::cancelled: {
+    case QueryClass::canceled: {
       const bool is_member = url[1] == other[1];
       url[1] = other[1];
       url[2] = other[1];

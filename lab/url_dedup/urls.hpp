@@ -42,11 +42,11 @@ enum class QueryClass : std::uint8_t {
   recombined,  ///< the front of one member and the rest of another
   prefix,      ///< a member without its last segment
   swapped,     ///< a member with its two directories swapped
-  cancelled,   ///< a member with the same directory twice, but another one
+  canceled,    ///< a member with the same directory twice, but another one
 };
 inline constexpr std::array<QueryClass, 6> kQueryClasses = {QueryClass::all_new,    QueryClass::new_last,
                                                             QueryClass::recombined, QueryClass::prefix,
-                                                            QueryClass::swapped,    QueryClass::cancelled};
+                                                            QueryClass::swapped,    QueryClass::canceled};
 
 /// Returns the text used in reports, such as "all segments new".
 [[nodiscard]] std::string_view shown(QueryClass query) noexcept;

@@ -1,7 +1,6 @@
 #include "lab/web_profiling/profiles.hpp"
 
 #include <cmath>
-#include <numeric>
 
 namespace mankai::lab::profiling {
 namespace {

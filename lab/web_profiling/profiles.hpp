@@ -4,12 +4,9 @@
 /// fault.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace mankai {
 
@@ -30,6 +32,17 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr T align_up(T value, T alignment) noexcept {
   return divide_up(value, alignment) * alignment;
+}
+
+/// Whether all elements, bytes or integers, are zero.
+[[nodiscard]] constexpr bool is_zero(const auto& range) noexcept {
+  return std::ranges::all_of(range, [](auto each) { return each == decltype(each){}; });
+}
+
+/// Whether the bits after the first `bits` are zero.
+[[nodiscard]] constexpr bool is_zero_after(std::span<const std::uint64_t> words, std::uint64_t bits) noexcept {
+  const auto rest = words.subspan(bits / 64);
+  return rest.empty() || (rest.front() >> bits % 64 == 0 && is_zero(rest.subspan(1)));
 }
 
 }  // namespace mankai

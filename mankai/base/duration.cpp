@@ -1,8 +1,9 @@
 #include "mankai/base/duration.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
+
+#include "mankai/base/number.hpp"
 
 namespace mankai {
 namespace {
@@ -33,11 +34,8 @@ Duration take_unit(std::string_view& text) {
 Result<Duration> parse_duration(std::string_view text) {
   std::string_view digits = text;
   const Duration unit = take_unit(digits);
-  double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const double length = number * static_cast<double>(unit.count());
-  if (error != std::errc() || end != digits.data() + digits.size() || !(length >= 1) ||
-      length > static_cast<double>(kLongestDuration.count())) {
+  const double length = to_number<double>(digits).value_or(0) * static_cast<double>(unit.count());
+  if (!(length >= 1) || length > static_cast<double>(kLongestDuration.count())) {
     return fail(
         ErrorCode::invalid_argument,
         "duration '" + std::string(text) + "' is not valid; give a number and a unit, such as 90s, 10m, 1h or 7d");

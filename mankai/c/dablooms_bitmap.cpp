@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <limits>
-#include <string>
 
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_handles.hpp"

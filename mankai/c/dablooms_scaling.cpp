@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cerrno>
 
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_handles.hpp"

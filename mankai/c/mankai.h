@@ -18,7 +18,7 @@
  * Arrays:    `count` elements each; they must not overlap, and are accessed during the call only.
  * Exceptions: these functions do not throw.
  * Threads:   any thread may call any function at any time, with the same handle too: one change at a time, queries
- *            concurrently. Only mankai_close needs the handle alone. During a call, no thread may be cancelled, and no
+ *            concurrently. Only mankai_close needs the handle alone. During a call, no thread may be canceled, and no
  *            process may fork and use the handle in the child.
  * Versions:  functions are added, never changed or removed. Structs with a `size` grow at their end: set it to sizeof
  *            the struct and the rest to 0, and a program compiled with an older header keeps working.

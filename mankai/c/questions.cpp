@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 
+#include "mankai/base/number.hpp"
 #include "mankai/file/open_file.hpp"
 
 namespace mankai {
@@ -59,10 +59,8 @@ int owner_in(std::string_view line, std::string_view file) {
   }
   next_word(line);
   next_word(line);
-  const std::string_view process = next_word(line);
-  int number = 0;
-  const auto parsed = std::from_chars(process.data(), process.data() + process.size(), number);
-  return next_word(line).ends_with(file) && parsed.ec == std::errc{} && number > 0 ? number : 0;
+  const int process = to_number<int>(next_word(line)).value_or(0);
+  return next_word(line).ends_with(file) ? std::max(process, 0) : 0;
 }
 
 int owner_in_table(std::string_view table, std::string_view file) {

@@ -17,9 +17,6 @@ using detail::Descriptor;
 using detail::system_error;
 using detail::uninterrupted;
 
-/// Private to the owner, until it gets the permissions of the file it belongs to.
-constexpr mode_t kNewFileMode = 0600;
-
 }  // namespace
 
 MappedFile::MappedFile(std::string path, Descriptor file) noexcept : path_(std::move(path)), file_(std::move(file)) {}
@@ -61,7 +58,7 @@ Result<MappedFile> MappedFile::open(const std::string& path, Mode mode, FileCall
 
 Result<MappedFile> MappedFile::create(const std::string& path, std::size_t bytes, FileCalls& calls) {
   MANKAI_ASSERT(bytes > 0);
-  MappedFile file(path, detail::open_descriptor(calls, path, O_RDWR | O_CREAT | O_EXCL, kNewFileMode));
+  MappedFile file(path, detail::open_descriptor(calls, path, O_RDWR | O_CREAT | O_EXCL));
   if (file.file_.get() < 0) {
     if (errno == EEXIST) {
       return fail(ErrorCode::invalid_argument, path + ": exists already");

@@ -16,7 +16,6 @@ namespace {
 using detail::Descriptor;
 using detail::system_error;
 
-constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissionBits = 07777;
 /// Suffix of the temporary that only the holder of the file's lock creates.
 constexpr const char* kHoldersSuffix = "-checkpoint";
@@ -108,7 +107,7 @@ std::string NewFile::temporary_name(unsigned attempt) const {
 Result<void> NewFile::create_temporary() {
   for (unsigned attempt = 0;; ++attempt) {
     std::string name = temporary_name(attempt);
-    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, kPrivateMode);
+    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL);
     if (file.get() >= 0) {
       file_ = std::move(file);
       temporary_ = std::move(name);

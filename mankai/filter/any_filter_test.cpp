@@ -55,7 +55,7 @@ TEST(Spec, malformed_text_is_an_error_that_names_it) {
                            "bloom:k=0",
                            "bloom:k=65",
                            "k=7",
-                           "colour=red",
+                           "color=red",
                            "addressing=fields",
                            "counting-bloom:growth=3",
                            "scalable-bloom:growth=0",

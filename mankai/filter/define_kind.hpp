@@ -18,7 +18,6 @@
 /// The concepts that the class satisfies determine everything else.
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <utility>

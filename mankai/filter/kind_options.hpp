@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/filter/detail/option_text.hpp"
 #include "mankai/filter/kind.hpp"
 #include "mankai/filter/spec.hpp"
@@ -77,9 +78,6 @@ Result<OptionTexts> normalize_options(const OptionTexts& texts) {
 }
 
 template <class Options, auto member>
-inline constexpr auto kDefaultOf = Options{}.*member;
-
-template <class Options, auto member>
 using MemberType = std::remove_cvref_t<decltype(std::declval<Options&>().*member)>;
 
 }  // namespace detail
@@ -89,12 +87,12 @@ template <class Options, auto member, std::uint64_t least, std::uint64_t most>
 constexpr OptionOf<Options> number_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
           .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-            std::uint64_t number = 0;
-            if (!detail::reads_whole(text, number) || number < least || number > most) {
+            const auto number = to_number<std::uint64_t>(text);
+            if (!number || *number < least || *number > most) {
               return detail::bad(what, text,
                                  "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
             }
-            options.*member = static_cast<detail::MemberType<Options, member>>(number);
+            options.*member = static_cast<detail::MemberType<Options, member>>(*number);
             return {};
           },
           .write =
@@ -148,13 +146,12 @@ template <class Options, auto member, int most, bool is_open = false>
 constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
           .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-            double number = 0;
-            const bool is_number = detail::reads_whole(text, number);
-            if (!is_number || !(number >= 0 && number <= most) || (is_open && (number == 0 || number == most))) {
+            const auto number = to_number<double>(text);
+            if (!number || !(*number >= 0 && *number <= most) || (is_open && (*number == 0 || *number == most))) {
               return detail::bad(what, text,
                                  "a number from 0 to " + std::to_string(most) + (is_open ? ", both excluded" : ""));
             }
-            options.*member = number;
+            options.*member = *number;
             return {};
           },
           .write =

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/parts/sliced_image.hpp"
 
 namespace mankai {
 namespace {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 
+#include "mankai/base/number.hpp"
 #include "mankai/filter/detail/option_text.hpp"
 #include "mankai/filter/spec.hpp"
 
@@ -10,15 +11,11 @@ namespace mankai {
 namespace {
 
 using detail::bad;
-using detail::reads_whole;
 
 /// Doubles represent every integer up to here.
 constexpr double kExactDouble = 9007199254740992.0;
 
-bool reads_hex(std::string_view text, std::uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
+std::optional<std::uint64_t> parse_hex(std::string_view text) { return to_number<std::uint64_t>(text, 16); }
 
 double take_multiple(std::string_view& text) {
   const std::map<char, double> multiples = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
@@ -36,18 +33,17 @@ double take_multiple(std::string_view& text) {
 }  // namespace
 
 Result<std::uint64_t> parse_count(std::string_view text) {
-  std::uint64_t whole = 0;
-  if (reads_whole(text, whole)) {
-    return whole;
+  if (const auto whole = to_number<std::uint64_t>(text)) {
+    return *whole;
   }
   std::string_view digits = text;
   const double multiple = take_multiple(digits);
-  double number = 0;
-  if (!reads_whole(digits, number) || !(number >= 0)) {
+  const auto number = to_number<double>(digits);
+  if (!number || !(*number >= 0)) {
     return bad("count", text, "a whole number such as 1000000, 1e6 or 10M");
   }
   // 2.3 times 1e6 is not exact in doubles: rounds to the nearest integer.
-  const double scaled = number * multiple;
+  const double scaled = *number * multiple;
   const double nearest = std::round(scaled);
   if (!(nearest <= kExactDouble) || std::abs(scaled - nearest) > nearest * 1e-12) {
     return bad("count", text, "a whole number of at most 2^53, such as 1000000, 1e6 or 10M");
@@ -82,27 +78,26 @@ Result<double> parse_rate(std::string_view text) {
     digits.remove_suffix(1);
     scale = 100;
   }
-  double rate = 0;
-  if (!reads_whole(digits, rate) || !(rate / scale > 0 && rate / scale < 1)) {
+  const double rate = to_number<double>(digits).value_or(0) / scale;
+  if (!(rate > 0 && rate < 1)) {
     return bad("rate", text, "a number between 0 and 1, both excluded, such as 0.01 or 1%");
   }
-  return rate / scale;
+  return rate;
 }
 
 Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text) {
-  std::array<std::uint64_t, 2> seed{};
+  using Seed = std::array<std::uint64_t, 2>;
   constexpr std::size_t kWordDigits = 16;
   // First, because all 32 digits may be decimal.
-  if (text.size() == 2 * kWordDigits && reads_hex(text.substr(0, kWordDigits), seed[1]) &&
-      reads_hex(text.substr(kWordDigits), seed[0])) {
-    return seed;
+  if (text.size() == 2 * kWordDigits) {
+    const auto high = parse_hex(text.substr(0, kWordDigits));
+    const auto low = parse_hex(text.substr(kWordDigits));
+    if (high && low) {
+      return Seed{*low, *high};
+    }
   }
-  seed = {};
-  if (reads_whole(text, seed[0])) {
-    return seed;
-  }
-  if (text.starts_with("0x") && reads_hex(text.substr(2), seed[0])) {
-    return seed;
+  if (const auto word = text.starts_with("0x") ? parse_hex(text.substr(2)) : to_number<std::uint64_t>(text)) {
+    return Seed{*word, 0};
   }
   return bad("seed", text, "a 64-bit number such as 42 or 0x2a, or 32 hexadecimal digits");
 }

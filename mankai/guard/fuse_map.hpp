@@ -20,7 +20,6 @@
 /// Choose:  for a set that changes rarely: keys cannot be added, removed, repeated or listed. Not a filter kind.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>

@@ -125,7 +125,7 @@ TEST(FuseMap, absent_keys_get_every_number_equally_often) {
 }
 
 // Digests that differ in one bit from a key are absent keys as any.
-TEST(FuseMap, neighbours_of_keys_are_absent_keys) {
+TEST(FuseMap, neighbors_of_keys_are_absent_keys) {
   const auto made = make(20'000, 8);
   std::vector<std::uint64_t> counts(limit(8));
   for (std::size_t i = 0; i < made.keys.size(); ++i) {

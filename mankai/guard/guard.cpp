@@ -1,7 +1,6 @@
 #include "mankai/guard/guard.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "mankai/guard/detail/rule_entry.hpp"

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/file/file.hpp"
 #include "mankai/guard/guard.hpp"

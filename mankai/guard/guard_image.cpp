@@ -42,10 +42,6 @@ bool is_hash(std::uint8_t number) {
   return std::ranges::any_of(kHashKinds, [&](HashKind kind) { return static_cast<std::uint8_t>(kind) == number; });
 }
 
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
-}
-
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {

@@ -1,7 +1,6 @@
 #include "mankai/guard/rule.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/hash/path_mix.hpp"

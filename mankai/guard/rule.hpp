@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/base/error.hpp"
 #include "mankai/hash/digest.hpp"

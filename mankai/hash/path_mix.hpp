@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "mankai/base/bits.hpp"
 #include "mankai/hash/digest.hpp"
 #include "mankai/hash/hasher.hpp"
 

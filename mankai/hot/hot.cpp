@@ -59,25 +59,20 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   return bytes == filter.image_bytes();
 }
 
-std::unexpected<Error> differs(const std::string& path, const std::string& how) {
-  return fail(ErrorCode::invalid_argument,
-              path + ": was created with " + how + "; leave the options out, or use another file");
-}
-
 // A state with other settings would work, but not as requested.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
   const Decay decay = filter.decay();
-  if (request.decay.value_or(decay) != decay) {
-    return differs(path, words_of(decay) + ", requested " + words_of(*request.decay));
+  if (differs(request.decay, decay)) {
+    return created_otherwise(path, "with " + words_of(decay) + ", requested " + words_of(*request.decay));
   }
   MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
   if (!is_sized_so) {
-    return differs(path, "a memory of " + std::to_string(filter.image_bytes()) + " bytes, requested " +
-                             std::to_string(*request.memory_bytes));
+    return created_otherwise(path, "with a memory of " + std::to_string(filter.image_bytes()) + " bytes, requested " +
+                                       std::to_string(*request.memory_bytes));
   }
   const HashSpec hash = filter.hash();
-  if (request.hash.value_or(hash.kind) != hash.kind || request.seed.value_or(hash.seed) != hash.seed) {
-    return differs(path, "hash " + std::string(name(hash.kind)) + " and a seed, requested another one");
+  if (differs(request.hash, hash.kind) || differs(request.seed, hash.seed)) {
+    return created_otherwise(path, "with hash " + std::string(name(hash.kind)) + " and a seed, requested another one");
   }
   return {};
 }

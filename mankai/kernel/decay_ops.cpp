@@ -1,7 +1,6 @@
 #include "mankai/kernel/decay_ops.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "mankai/kernel/atomic_words.hpp"

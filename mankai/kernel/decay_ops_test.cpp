@@ -192,7 +192,7 @@ TEST(DecayOps, stochastic_rounding_is_right_in_the_mean_over_cells_and_over_tick
 }
 
 // Neighbors, in cells and in ticks, are kept together as often as independent ones.
-TEST(DecayOps, stochastic_rounding_draws_for_neighbours_independently) {
+TEST(DecayOps, stochastic_rounding_draws_for_neighbors_independently) {
   constexpr std::uint32_t kDraws = 1U << 18;
   const DecayStep step{.lambda_q32 = kOne / 2, .rounding = Rounding::stochastic, .seed = 4};
   const auto kept = [&](std::uint64_t cell, std::uint64_t tick) {

@@ -144,9 +144,9 @@ void may_contain(const FadingCells& array, const Digest* digests, std::size_t co
 }
 
 template <class Cells>
-std::uint64_t count_used(const FadingCells& array, std::uint64_t first, std::uint64_t count) noexcept {
+std::uint64_t count_used(const FadingCells& array) noexcept {
   std::uint64_t used = 0;
-  for (std::uint64_t cell = first; cell < first + count; ++cell) {
+  for (std::uint64_t cell = 0; cell < array.cell_count; ++cell) {
     used += Cells::load(array.cells, cell) != 0 ? 1U : 0U;
   }
   return used;

@@ -29,7 +29,7 @@ struct FadingOps {
   void (*observe)(const FadingCells& array, const Digest* digests, std::size_t count, bool* seen) noexcept;
   void (*may_contain)(const FadingCells& array, const Digest* digests, std::size_t count, bool* outcomes) noexcept;
   /// Counts the used cells from `first` on. Cost: a pass over them.
-  std::uint64_t (*count_used)(const FadingCells& array, std::uint64_t first, std::uint64_t count) noexcept;
+  std::uint64_t (*count_used)(const FadingCells& array) noexcept;
 };
 
 /// The kernels for fingerprints of 4, 8, 16 or 32 bits; for any other number, those for 32.

@@ -3,7 +3,6 @@
 /// Cells of 8, 16 or 32 bits in an image's words, lowest bits first, which a writer may change while others read:
 /// relaxed atomic accesses of a cell's width, which compile to plain moves.
 
-#include <cstddef>
 #include <cstdint>
 
 namespace mankai::kernel {

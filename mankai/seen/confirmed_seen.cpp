@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "mankai/store/kept_filter.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai {
@@ -37,14 +38,12 @@ Result<void> check_request_fits(const std::string& path, const DigestLogKeys& ke
                     ", and this library reads versions 1 to " + std::to_string(url::kCanonicalVersion) +
                     "; use a newer version of Mankai, or name another file");
   }
-  if (request.hash.value_or(keys.first.kind) != keys.first.kind ||
-      request.seed.value_or(keys.first.seed) != keys.first.seed ||
-      request.canonical.value_or(keys.canonical_version != 0) != (keys.canonical_version != 0)) {
-    return fail(ErrorCode::invalid_argument,
-                path + ": was made with hash " + std::string(name(keys.first.kind)) +
-                    (keys.canonical_version != 0 ? " of canonical URLs" : " of keys as they are") +
-                    ", or another seed, which differs from the request; omit the options to use it as it is, or name "
-                    "another file");
+  const bool is_canonical = keys.canonical_version != 0;
+  if (differs(request.hash, keys.first.kind) || differs(request.seed, keys.first.seed) ||
+      differs(request.canonical, is_canonical)) {
+    return created_otherwise(path, "with hash " + std::string(name(keys.first.kind)) + " and a seed, of " +
+                                       (is_canonical ? "canonical URLs" : "keys as they are") +
+                                       ", requested another hash, seed or form of keys");
   }
   return {};
 }

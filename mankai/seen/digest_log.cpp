@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/file/file.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "mankai/seen/detail/digest_run.hpp"
@@ -104,7 +105,7 @@ bool has_zeros(const DigestLogHeader& header) noexcept {
                              [](const DigestRunEntry& run) { return run == DigestRunEntry{}; }) &&
          std::ranges::all_of(std::span(header.retired).subspan(header.retired_count),
                              [](std::uint64_t number) { return number == 0; }) &&
-         std::ranges::all_of(header.reserved, [](std::uint64_t word) { return word == 0; });
+         is_zero(header.reserved);
 }
 
 // Detects contradictions in forged files with a valid checksum.

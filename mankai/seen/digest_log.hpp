@@ -25,7 +25,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "mankai/file/new_file.hpp"
 #include "mankai/hash/hasher.hpp"

@@ -23,11 +23,6 @@ FilterSpec spec_for(const SeenRequest& request) {
   return spec;
 }
 
-template <class T>
-bool differs(const std::optional<T>& asked, const T& found) {
-  return asked.has_value() && *asked != found;
-}
-
 // A window is rounded up to equal parts.
 bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
   if (!asked) {
@@ -67,8 +62,7 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
   }
   FilterSpec shown = filter.spec();
   shown.seed.reset();
-  return fail(ErrorCode::invalid_argument, path + ": was created as " + to_string(shown) + ", requested another " +
-                                               names + "; leave these options out, or use another file");
+  return created_otherwise(path, "as " + to_string(shown) + ", requested another " + names);
 }
 
 // A counting kind would count every repeat until its counters saturate or it grows without bound. A kind with time

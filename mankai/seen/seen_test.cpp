@@ -49,7 +49,7 @@ bool observe(Seen& memory, std::string_view key) {
 std::string url(std::uint64_t i) { return "https://example.org/page/" + std::to_string(i * 2654435761U % 7001); }
 
 // Goal: every repeat is reported and few new keys are, alone and in batches. Method: compare with an exact set.
-TEST_F(SeenTest, repeats_are_always_recognised_and_batches_agree) {
+TEST_F(SeenTest, repeats_are_always_recognized_and_batches_agree) {
   auto single = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});
   auto batched = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});
   std::unordered_set<std::string> exact;

@@ -3,7 +3,6 @@
 /// Constants of the files of dablooms 0.9.1; docs/formats/dablooms.md describes them.
 
 #include <cstdint>
-#include <type_traits>
 
 namespace mankai {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai {
@@ -22,10 +23,6 @@ std::uint64_t checksum_of(const Superblock& block) noexcept {
 
 std::uint64_t checksum_of(const RecordHeader& header, std::uint64_t salt) noexcept {
   return checksum(std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum)), salt);
-}
-
-bool is_zero(std::span<const std::byte> bytes) noexcept {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 bool is_valid(const Superblock& block) noexcept {
@@ -163,15 +160,15 @@ std::optional<JournalRecord> JournalReader::next() {
   return record;
 }
 
-Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
+Result<JournalEnd> JournalReader::end(std::uint64_t file_sequence) const {
   JournalEnd end{.offset = offset()};
   const std::string here = "the record at offset " + std::to_string(offset());
-  const auto behind = records_.subspan(static_cast<std::size_t>(at_));
-  if (behind.size() < sizeof(RecordHeader)) {
-    end.bytes_dropped = behind.size();
+  const auto rest = records_.subspan(static_cast<std::size_t>(at_));
+  if (rest.size() < sizeof(RecordHeader)) {
+    end.bytes_dropped = rest.size();
     end.reason = "the journal ends at offset " + std::to_string(superblock_.start + records_.size()) +
                  ", without the zeros that end its records: it was truncated";
-  } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
+  } else if (!is_zero(rest.first(sizeof(RecordHeader)))) {
     end.bytes_dropped = sizeof(RecordHeader);
     end.reason = here + " is incomplete";
   }
@@ -179,7 +176,7 @@ Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
   // crash during a restart leaves old records without the first one; the file has all of them.
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
     const auto later = header_at(at);
-    if (!later || later->sequence + later->changes - 1 <= base_sequence) {
+    if (!later || later->sequence + later->changes - 1 <= file_sequence) {
       continue;
     }
     if (later->durable >= sequence_) {

@@ -58,10 +58,10 @@ class JournalReader {
   [[nodiscard]] std::optional<JournalRecord> next();
   [[nodiscard]] std::uint64_t offset() const noexcept { return superblock_.start + at_; }
 
-  /// Returns how the records end, after next() has returned nothing. `base_sequence` is the last change that the
+  /// Returns how the records end, after next() has returned nothing. `file_sequence` is the last change that the
   /// store's file has. Errors: corrupt, with the offset, if a record is invalid although a later record, which the file
   /// lacks, says that the disk had it: that is damage, not a crash. Cost: tests every 8th byte up to the end.
-  [[nodiscard]] Result<JournalEnd> end(std::uint64_t base_sequence = 0) const;
+  [[nodiscard]] Result<JournalEnd> end(std::uint64_t file_sequence = 0) const;
 
  private:
   [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t at) const noexcept;

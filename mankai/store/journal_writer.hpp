@@ -3,7 +3,6 @@
 /// Writes a journal (docs/formats/journal.md) through a shared mapping: a record survives a process crash after
 /// `append` has returned, and power loss after `sync` has.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -4,6 +4,11 @@
 
 namespace mankai {
 
+std::unexpected<Error> created_otherwise(const std::string& path, const std::string& how) {
+  return fail(ErrorCode::invalid_argument,
+              path + ": was created " + how + "; leave these options out, or use another file");
+}
+
 Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, const StoreOptions& options) {
   auto store = Store::open(path, options);
   if (!store && store.error().code == ErrorCode::not_found) {

@@ -9,6 +9,14 @@
 
 namespace mankai {
 
+/// Whether a setting was requested that is not the file's.
+template <class T>
+[[nodiscard]] bool differs(const std::optional<T>& requested, const T& found) {
+  return requested.has_value() && *requested != found;
+}
+/// The error for a file whose settings are not the requested ones. `how` begins with "with" or "as".
+[[nodiscard]] std::unexpected<Error> created_otherwise(const std::string& path, const std::string& how);
+
 /// A filter in memory or in a file, for classes such as Seen that offer both. Threads: one at a time.
 class KeptFilter {
  public:

@@ -21,7 +21,7 @@ Result<void> write_again(const OpenFile& file, FoundFooter& found) {
   return file.rewrite(bytes.begin, bytes.end);
 }
 
-// The last writer may have ended before the disk had the file's name or open mark, or after a failed sync. The journal
+// The last writer may have ended before the disk had the file's name or open flag, or after a failed sync. The journal
 // must be neither removed nor continued before the disk has them.
 Result<void> sync_file(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <utility>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai {
@@ -94,7 +94,7 @@ bool is_valid(const StoreFooter& footer, std::uint64_t offset, std::uint64_t num
 
 // A writer of this version would lose what a later version stores there.
 Result<void> check_reserved(const StoreFooter& footer, std::uint64_t offset) {
-  if (footer.zero == 0 && std::ranges::all_of(footer.zeros, [](unsigned char byte) { return byte == 0; })) {
+  if (footer.zero == 0 && is_zero(footer.zeros)) {
     return {};
   }
   return fail(

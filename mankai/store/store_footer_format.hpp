@@ -3,7 +3,6 @@
 /// The bytes of a store's file after the image; docs/formats/store.md is the specification.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

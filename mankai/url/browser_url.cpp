@@ -7,7 +7,6 @@
 #include <charconv>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "mankai/url/detail/bytes.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
@@ -82,23 +81,23 @@ struct Start {
 
 std::optional<Start> find_start(std::string_view input) {
   const std::size_t length = scheme_length(input);
-  const std::string_view behind = length == 0 ? input : input.substr(length + 1);
+  const std::string_view rest = length == 0 ? input : input.substr(length + 1);
   const std::string_view name = input.substr(0, length);
   std::string lowered(name.substr(0, std::min(name.size(), std::string_view("https").size())));
   std::ranges::transform(lowered, lowered.begin(), lower);
   const Scheme* const special = name.size() == lowered.size() ? find_special(lowered) : nullptr;
-  const std::size_t slashes = slash_count(behind);
+  const std::size_t slashes = slash_count(rest);
   if (special == &kFile) {
-    return slashes == 2 ? std::optional(Start{.scheme = name, .rest = behind.substr(2)}) : std::nullopt;
+    return slashes == 2 ? std::optional(Start{.scheme = name, .rest = rest.substr(2)}) : std::nullopt;
   }
   if (special != nullptr) {
-    return Start{.scheme = name, .rest = behind.substr(slashes)};
+    return Start{.scheme = name, .rest = rest.substr(slashes)};
   }
-  if (length != 0 && behind.starts_with("//")) {
-    return Start{.scheme = name, .rest = behind.substr(2), .is_special = false};
+  if (length != 0 && rest.starts_with("//")) {
+    return Start{.scheme = name, .rest = rest.substr(2), .is_special = false};
   }
   if (length != 0) {
-    return begins_with_port(behind, "/\\?") ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
+    return begins_with_port(rest, "/\\?") ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
   }
   // One slash begins a path; two or more precede a host.
   return slashes == 1 ? std::nullopt : std::optional(Start{.scheme = "http", .rest = input.substr(slashes)});
@@ -113,27 +112,9 @@ void decode_once(std::string_view text, std::string& decoded) {
   }
 }
 
-// Parses a part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x" ("0x" alone is 0); saturates.
+// "0x" alone is 0.
 std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
-  constexpr int kHexadecimal = 16;
-  constexpr int kOctal = 8;
-  int base = 10;
-  if (text.starts_with("0x")) {
-    base = kHexadecimal;
-    text.remove_prefix(2);
-    if (text.empty()) {
-      return 0;
-    }
-  } else if (text.size() > 1 && text.front() == '0') {
-    base = kOctal;
-    text.remove_prefix(1);
-  }
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (stop != text.data() + text.size() || error == std::errc::invalid_argument) {
-    return std::nullopt;
-  }
-  return error == std::errc() ? value : UINT64_MAX;
+  return text == "0x" ? 0 : parse_ipv4_part(text);
 }
 
 std::string_view without_last_dot(std::string_view host) noexcept {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "mankai/url/detail/bytes.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
@@ -120,19 +119,19 @@ std::unexpected<Error> no_host_after(std::string_view scheme) {
 // Moves the scheme from `rest` to `text`, in lower case and without its slashes; "http" if there is none.
 Result<void> take_scheme(std::string_view& rest, std::string& text) {
   const std::size_t length = scheme_length(rest);
-  const std::string_view behind = length == 0 ? rest : rest.substr(length + 1);
+  const std::string_view after_scheme = length == 0 ? rest : rest.substr(length + 1);
   text = rest.substr(0, length);
   std::ranges::transform(text, text.begin(), lower);
-  if (behind.starts_with("//")) {
-    rest = behind.substr(2);
+  if (after_scheme.starts_with("//")) {
+    rest = after_scheme.substr(2);
     text = length == 0 ? "http" : text;
     return {};
   }
   if (find_web_scheme(text) != nullptr) {
-    rest = behind.substr(behind.starts_with('/') ? 1 : 0);
+    rest = after_scheme.substr(after_scheme.starts_with('/') ? 1 : 0);
     return {};
   }
-  if (length != 0 && !begins_with_port(behind, "/?")) {
+  if (length != 0 && !begins_with_port(after_scheme, "/?")) {
     return no_host_after(text);
   }
   text = "http";

@@ -356,7 +356,7 @@ TEST(CanonicalUrl, a_loop_keeps_its_memory) {
   }
 }
 
-TEST(CanonicalUrl, may_be_canonicalised_into_itself) {
+TEST(CanonicalUrl, may_be_canonicalized_into_itself) {
   CanonicalUrl url;
   ASSERT_TRUE(canonicalize("http://example.org/a", url, UrlRules::safe_browsing).has_value());
   ASSERT_TRUE(canonicalize(url.text(), url, UrlRules::safe_browsing).has_value());

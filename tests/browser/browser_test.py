@@ -54,9 +54,9 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual((page.errors, page.overflow()), ([], []), "a new page begins without them")
 
     def test_dark_and_light(self):
-        for dark, colour in ((True, "rgb(1, 2, 3)"), (False, "rgb(0, 0, 0)")):
+        for dark, color in ((True, "rgb(1, 2, 3)"), (False, "rgb(0, 0, 0)")):
             page = self.open("bad.html", dark=dark)
-            self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('p')).color"), colour)
+            self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('p')).color"), color)
 
     def test_a_click_waits_for_the_page_behind_it(self):
         page = self.open("good.html")

@@ -83,7 +83,7 @@ class Create(CommandTest):
             (["--k", "0", "--kind", "bloom"], "--k"), (["--k", "3"], "kind bloom"),
             (["--addressing", "odd"], "--addressing"),
             (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "quotient:keys=3"], "quotient"),
-            (["--spec", "bloom:colour=red"], "colour"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
+            (["--spec", "bloom:color=red"], "color"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
             (["--spec", "blocked-bloom:keys=9,k=3"], "option of kind bloom"),
             (["--keys", "200T", "--fpr", "1e-9"], "2^48"),
         ]:

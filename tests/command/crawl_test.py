@@ -188,7 +188,7 @@ class Confirming(CommandTest):
         for arguments in (["--state", "s.mk"], ["--forget", "7d"], ["--grow"], ["--kind", "bloom"]):
             self.error("dedup", "--confirm", "seen.log", *arguments, code=2, says=["--confirm", arguments[0]])
         self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
-        self.error("dedup", "--confirm", "seen.log", "--canonical", code=2, says=["seen.log", "was made with"])
+        self.error("dedup", "--confirm", "seen.log", "--canonical", code=2, says=["seen.log", "was created with"])
         self.write("text", b"a\n" * 5000)
         self.error("dedup", "--confirm", "text", code=3, says=["text", "not a log of digests"], stdin=b"a\n")
         self.assertEqual(self.read("text"), b"a\n" * 5000)

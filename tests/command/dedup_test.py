@@ -272,7 +272,7 @@ class State(CommandTest):
         self.assertGreater(stdout.count(b"\n"), 1000)
         self.assertEqual(self.out("dedup", "--state", "s.mk", "--repeats", stdin=stdout), stdout)
 
-    def test_a_misspelt_input_is_found_before_anything_is_printed(self):
+    def test_a_misspelled_input_is_found_before_anything_is_printed(self):
         self.write("good", b"a\n")
         for bad in ("none.txt", "."):
             self.assertEqual(self.error("dedup", "--state", "s.mk", "--keys", "1000", "good", bad, code=4, says=bad), b"")

@@ -123,7 +123,7 @@ class Counts(CommandTest):
             with self.subTest(arguments):
                 printed = {row[4]: round(float(row[1])) for row in rows(self.out("hot", *arguments, stdin=log))}
                 self.assertEqual(printed, counts)
-        self.error("hot", "--by", "colour", code=2, says=["colour", "path"])
+        self.error("hot", "--by", "color", code=2, says=["color", "path"])
         self.error("hot", "--match", "a(b", code=2, says=["--match", "a(b"])
         vhost = b"".join(b"www%d.example:443 " % i + combined(START, "/x?y") for i in (1, 1, 2))
         for by, counts in (("host", {"www1.example": 2, "www2.example": 1}),
@@ -157,7 +157,7 @@ class Counts(CommandTest):
         self.error("hot", "--format", "xml", code=2, says=["xml", "combined"])
         log = b'{"ts": %d, "req": {"uri": "/z"}}\n' % START
         self.assertEqual(rows(self.out("hot", "--json-fields", "time=ts,target=req.uri", stdin=log))[0][4], "/z")
-        self.error("hot", "--json-fields", "colour=red", code=2, says=["--json-fields", "colour=red"])
+        self.error("hot", "--json-fields", "color=red", code=2, says=["--json-fields", "color=red"])
 
     def test_keys_are_kept_as_they_are(self):
         log = b"what is this? a key\nnul\0 tab\t\xff\nwhat is this? a key\n"

@@ -36,7 +36,7 @@ FadingFingerprints filter_of(std::uint64_t slots, std::uint32_t k, std::uint32_t
 // Goal: a write into half a byte never undoes a neighbor's.
 // Method: so many slots that hardly two keys meet in one, but every byte is written by two threads; afterwards the
 // array is that of one writer in every slot that only one key wrote to.
-TEST(FadingConcurrency, writers_of_neighbouring_slots_do_not_harm_each_other) {
+TEST(FadingConcurrency, writers_of_neighboring_slots_do_not_harm_each_other) {
   for (const std::uint32_t bits : {4U, 8U, 16U, 32U}) {
     constexpr std::uint64_t kSlots = 4096;
     // Each thread's keys are those whose slot is its own, slot by slot in turns.

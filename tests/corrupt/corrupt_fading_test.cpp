@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// One array of each size of fingerprint; all but the first have slots behind the last, one in the middle of a byte.
+/// One array of each size of fingerprint; all but the first have slots after the last, one in the middle of a byte.
 constexpr std::array<FadingShape, 4> kShapes = {{{.slots = 64, .k = 2, .bits = 8},
                                                  {.slots = 101, .k = 3, .bits = 4},
                                                  {.slots = 30, .k = 4, .bits = 16, .min_matches = 2},
@@ -223,9 +223,9 @@ TEST(CorruptRecentValues, forged_parameters_are_refused_by_offset) {
        {"a state", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }}});
 }
 
-// The last byte of the cells is behind the last slot; of 101 slots in half bytes, the upper half of the byte of the
+// The last byte of the cells is after the last slot; of 101 slots in half bytes, the upper half of the byte of the
 // last, too.
-TEST(CorruptFading, what_is_behind_the_last_slot_is_zero) {
+TEST(CorruptFading, what_is_after_the_last_slot_is_zero) {
   for (std::size_t i = 1; i < kShapes.size(); ++i) {
     const Bytes good = filled_fading(kShapes[i]).to_bytes();
     const std::size_t slots_end = sizeof(ImageHeader) + kShapes[i].slots * kShapes[i].bits / 8;
@@ -238,7 +238,7 @@ TEST(CorruptFading, what_is_behind_the_last_slot_is_zero) {
   }
 }
 
-TEST(CorruptRecentValues, what_is_behind_the_last_cell_is_zero) {
+TEST(CorruptRecentValues, what_is_after_the_last_cell_is_zero) {
   const Bytes good = filled_values().to_bytes();
   const std::size_t cells_end = sizeof(ImageHeader) + filled_values().cell_count() * sizeof(std::uint32_t);
   for (std::size_t at = cells_end; at < sizeof(ImageHeader) + filled_values().cells_bytes(); ++at) {

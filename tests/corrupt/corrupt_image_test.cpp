@@ -504,14 +504,14 @@ TEST_P(ForgedImage, absurd_parameters_of_the_kind_behind_right_checksums_are_ref
                          {"unknown kind", "kind 999 at offset 10", [](ImageHeader& h) { h.kind = 999; }}, 1);
 }
 
-TEST(CorruptClassicImage, bits_behind_the_last_cell_are_refused) {
+TEST(CorruptClassicImage, bits_after_the_last_cell_are_refused) {
   auto filter = Subject(Bloom::create({.keys = 1000, .fpr = 0.01}).value());
   insert_random(filter, 3, 5000);
-  const Forgery fewer{"fewer cells", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 100; }};
+  const Forgery fewer{"fewer cells", "after the last", [](ImageHeader& h) { h.kind_params[0] -= 100; }};
   expect_forgery_refused(filter, filter.to_bytes(), fewer, 1);
 }
 
-TEST(CorruptCountingImage, counters_behind_the_last_cell_are_refused) {
+TEST(CorruptCountingImage, counters_after_the_last_cell_are_refused) {
   auto filter = CountingBloom::create({.keys = 1000, .layout = CountingLayout::partitioned, .hash = kXxh3}).value();
   insert_random(filter, 3, 5000);
   // Some lines have room for a counter less in each partition.
@@ -528,14 +528,14 @@ TEST(CorruptCountingImage, counters_behind_the_last_cell_are_refused) {
     fix_trailer(bytes);
     const auto opened = CountingBloom::from_bytes(bytes);
     ASSERT_FALSE(opened.has_value());
-    EXPECT_NE(opened.error().detail.find("counters behind the last"), std::string::npos) << opened.error().detail;
+    EXPECT_NE(opened.error().detail.find("bits after the last"), std::string::npos) << opened.error().detail;
     return;
   }
   FAIL() << "no size to try";
 }
 
-// k is known to divide the cells otherwise: what were a partition's cells lie behind the last.
-TEST(CorruptTimeDecayingImage, cells_behind_the_last_are_refused) {
+// k is known to divide the cells otherwise: what were a partition's cells are after the last.
+TEST(CorruptTimeDecayingImage, cells_after_the_last_are_refused) {
   auto filter =
       Subject(TimeDecayingCounts::create({.keys = 1000,
                                           .decay = {.lambda_q32 = kLambdaOne / 8 * 7, .epoch = Duration(1000)},
@@ -549,7 +549,7 @@ TEST(CorruptTimeDecayingImage, cells_behind_the_last_are_refused) {
   while (cells % k == 0) {
     --k;
   }
-  const Forgery other{"another k", "behind the last", [k](ImageHeader& h) { set_byte(h, 0, k); }};
+  const Forgery other{"another k", "after the last", [k](ImageHeader& h) { set_byte(h, 0, k); }};
   expect_forgery_refused(filter, filter.to_bytes(), other, 1);
 }
 

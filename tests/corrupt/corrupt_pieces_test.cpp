@@ -113,14 +113,14 @@ TEST(CorruptPieces, changes_under_right_checksums_are_refused_or_harmless) {
                                        "reserved bytes at offset",
                                        "impossible tick",
                                        "impossible count of saturations",
-                                       "bits behind the last counter",
+                                       "bits after the last counter",
                                        "impossible counts of digits",
-                                       "bits behind the last slot",
+                                       "bits after the last slot",
                                        "a digit of no counter",
                                        "is not where its digits belong",
                                        "has too many digits",
                                        "has not as many digits as are counted",
-                                       "bits behind the last link",
+                                       "bits after the last link",
                                        "a link to no digit, or to one that has an owner",
                                        "a digit of a counter of another list",
                                        "a counter that ends with a digit of ",
@@ -137,7 +137,7 @@ TEST(CorruptPieces, changes_under_right_checksums_are_refused_or_harmless) {
   EXPECT_GT(opened, 100U);
   for (const std::string_view cause : {"of kind", "lambda at offset", "epoch of", "k of", "counters of", "rounding",
                                        "do not fill the cells", "impossible tick", "impossible count of saturations",
-                                       "bits behind the last counter", "to the end of the cells"}) {
+                                       "bits after the last counter", "to the end of the cells"}) {
     EXPECT_TRUE(has_cause(causes, cause)) << cause;
   }
 }

@@ -257,7 +257,7 @@ TEST_P(CorruptSliced, trusted_cells_are_taken_as_they_are_until_verified) {
   for (const auto slice : slices_of(bytes)) {
     slice[kHeaderBytes + 3] ^= std::byte{0x10};
     const auto opened = opener().from_bytes(bytes, Trust::fast);
-    // Counters behind the last are looked at in any case.
+    // Counters after the last are always checked.
     if (opened) {
       const auto verified = opened->verify();
       ASSERT_FALSE(verified.has_value());

@@ -448,7 +448,7 @@ TEST_F(StoreOnFullDisk, closing_without_room_for_a_checkpoint_loses_nothing) {
 }
 
 // The file is there, and its name may not be: the journal stays until it is.
-TEST_F(StoreOnFullDisk, closing_after_a_name_could_not_be_synchronised_loses_nothing) {
+TEST_F(StoreOnFullDisk, closing_after_a_name_could_not_be_synchronized_loses_nothing) {
   ASSERT_TRUE(insert(0, 30).has_value());
   calls_.fail(Failure::io, 1, false, "fsync");
   const auto refused = store_.checkpoint();

@@ -32,7 +32,7 @@ int rounds() {
   return asked == nullptr ? kUsualRounds : std::atoi(asked);
 }
 
-/// What happens between two acknowledgements.
+/// What happens between two acknowledgments.
 struct Batch {
   std::vector<Request> requests;  ///< none: a position by itself, or the filter is cleared
   std::optional<BatchMode> mode;  ///< none: one call, which is a batch by itself

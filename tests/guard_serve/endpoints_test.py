@@ -179,8 +179,8 @@ class Redirect(serving.ServeTest):
         self.assertIn("<dd>evil.example</dd>", found.text)
 
     def test_no_spelling_leads_to_a_listed_host(self):
-        self.build("spelt.mkg", "\n".join(spellings.RULES).encode() + b"\n", exceptions=spellings.EXCEPTIONS)
-        process = self.serve(name="spelt.mkg")
+        self.build("spelled.mkg", "\n".join(spellings.RULES).encode() + b"\n", exceptions=spellings.EXCEPTIONS)
+        process = self.serve(name="spelled.mkg")
         for urls, answers in ((spellings.BLOCKED, ("blocked",)), (spellings.INVALID, ("invalid",)),
                               (spellings.OK, ("ok", "allowed"))):
             for url in urls:

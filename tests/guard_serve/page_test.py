@@ -55,8 +55,8 @@ class Pages(serving.ServeTest):
                                  [BLOCKED.replace("\u00e9", "%C3%A9"), "evil.example"])
                 self.assertIn("1%", page.text())
                 self.assertEqual(page.count("a, form, script, b"), 0)
-                colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-                self.assertEqual(colour, "rgb(23, 23, 27)" if dark else "rgb(255, 255, 255)", "the style sheet is in force")
+                color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(color, "rgb(23, 23, 27)" if dark else "rgb(255, 255, 255)", "the style sheet is in force")
                 self.keep(page, name)
 
     def test_a_link_that_cannot_be_followed(self):

@@ -164,7 +164,7 @@ class PersistenceMatrix:
         replica = self.start(tcp=True)
         replica.replicate(primary)
         there = replica.client()
-        self.assert_state(there, before, "synchronised")
+        self.assert_state(there, before, "synchronized")
         dice = random.Random(SEED)
         for number in range(40 * ROUNDS):
             key = dice.choice([*self.family.keys, "made meanwhile"])

@@ -266,23 +266,23 @@ class RulesModel:
     def change(self, test, client, dice):
         """Sends a command in some spelling. Its reply must be the model's."""
         rule = dice.choice(self.rules)
-        spelt = dice.choice((rule, rule.partition("/")[0].upper() + "".join(rule.partition("/")[1:]), f"http://{rule}"))
+        spelled = dice.choice((rule, rule.partition("/")[0].upper() + "".join(rule.partition("/")[1:]), f"http://{rule}"))
         chosen, holder, held = dice.random(), dice.randrange(3), self.ids.setdefault(rule, set())
         if chosen < 0.45:
-            words, expected = ("GUARD.BLOCK", self.key, spelt, "ID", holder), int(holder not in held)
+            words, expected = ("GUARD.BLOCK", self.key, spelled, "ID", holder), int(holder not in held)
             held.add(holder)
         elif chosen < 0.6:
-            words = ("GUARD.UNBLOCK", self.key, spelt, "ID", holder)
+            words = ("GUARD.UNBLOCK", self.key, spelled, "ID", holder)
             expected = (1 if held == {holder} else 2) if holder in held else 0
             held.discard(holder)
         elif chosen < 0.7:
-            words, expected = ("GUARD.UNBLOCK", self.key, spelt), int(bool(held))
+            words, expected = ("GUARD.UNBLOCK", self.key, spelled), int(bool(held))
             held.clear()
         elif chosen < 0.85:
-            words, expected = ("GUARD.ALLOW", self.key, spelt), int(rule not in self.exceptions)
+            words, expected = ("GUARD.ALLOW", self.key, spelled), int(rule not in self.exceptions)
             self.exceptions.add(rule)
         else:
-            words, expected = ("GUARD.DISALLOW", self.key, spelt), int(rule in self.exceptions)
+            words, expected = ("GUARD.DISALLOW", self.key, spelled), int(rule in self.exceptions)
             self.exceptions.discard(rule)
         test.assertEqual(client.must(*words), [expected], words)
 

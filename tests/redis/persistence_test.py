@@ -259,7 +259,7 @@ class ReplicationTest(RedisTest):
             self.assertEqual(after[0][name], before[0][name], f"answers of {name}")
         self.assertEqual(after[1:], before[1:], "digests")
 
-    def test_full_synchronisation(self):
+    def test_full_synchronization(self):
         for diskless, load in (("yes", "disabled"), ("no", "disabled"), ("yes", "on-empty-db"), ("yes", "swapdb")):
             with self.subTest(diskless=diskless, load=load):
                 primary, replica = self.pair(repl_diskless_sync=diskless, repl_diskless_load=load)
@@ -292,7 +292,7 @@ class ReplicationTest(RedisTest):
             client.must("BF.MERGE", "another", "merged", "grown")
         self.assert_same(primary, replica)
 
-    def test_partial_synchronisation(self):
+    def test_partial_synchronization(self):
         primary, replica = self.pair(repl_backlog_size="16mb")
         client = primary.client()
         client.must("CLIENT", "KILL", "TYPE", "replica")

@@ -79,7 +79,7 @@ Path swapped(std::uint64_t number) {
   const Member url = member(number);
   return is_repeat(url) ? Path{} : Path{url.host, url.second, url.first, url.page};
 }
-Path cancelled(std::uint64_t number) {
+Path canceled(std::uint64_t number) {
   const Member url = member(number);
   const Digest other = member(number * 7919 % kKeys).first;
   return is_repeat(url) && other != url.first ? Path{url.host, other, other, url.page} : Path{};
@@ -119,7 +119,7 @@ constexpr std::array<Class, 6> kClasses = {{{"all new", all_new, 0},
                                             {"recombined", recombined, 4},
                                             {"prefix", prefix, 4},
                                             {"swapped", swapped, 4},
-                                            {"cancelled", cancelled, 4}}};
+                                            {"canceled", canceled, 4}}};
 
 double standard_error(double rate, std::size_t trials) {
   return std::sqrt(rate * (1 - rate) / static_cast<double>(trials));
@@ -227,11 +227,11 @@ TEST(LayeredRate, faithful_follows_the_corrected_formula_where_xor_does_not_canc
   }
 }
 
-TEST(LayeredRate, faithful_accepts_swapped_and_cancelled_segments_always) {
+TEST(LayeredRate, faithful_accepts_swapped_and_canceled_segments_always) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const auto filter = filled(UrlLayering::faithful, 1e-4, seed);
     EXPECT_EQ(yes_rate(filter, strangers(swapped)), 1);
-    EXPECT_EQ(yes_rate(filter, strangers(cancelled)), 1);
+    EXPECT_EQ(yes_rate(filter, strangers(canceled)), 1);
   }
 }
 

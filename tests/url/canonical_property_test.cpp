@@ -80,19 +80,19 @@ RC_GTEST_PROP(CanonicalProperty, keys_keep_apart_what_a_reserved_byte_tells_apar
 
 RC_GTEST_PROP(CanonicalProperty, keys_ignore_how_other_bytes_are_escaped, ()) {
   std::string bare = "http://h/";
-  std::string spelt = "http://h/";
+  std::string spelled = "http://h/";
   for (const char byte : *rc::gen::container<std::string>(rc::gen::arbitrary<char>())) {
     const bool is_dropped = byte == '\t' || byte == '\r' || byte == '\n' || byte == ' ';
     if (is_kept_escaped(byte) || is_dropped) {
       continue;
     }
     bare += byte;
-    spelt += *rc::gen::arbitrary<bool>() ? escape(byte) : std::string(1, byte);
+    spelled += *rc::gen::arbitrary<bool>() ? escape(byte) : std::string(1, byte);
   }
   // Control bytes at the end are white space around the URL.
   bare += "/a";
-  spelt += "/a";
-  RC_ASSERT(canonicalize(bare, UrlRules::keys)->text() == canonicalize(spelt, UrlRules::keys)->text());
+  spelled += "/a";
+  RC_ASSERT(canonicalize(bare, UrlRules::keys)->text() == canonicalize(spelled, UrlRules::keys)->text());
 }
 
 }  // namespace

@@ -12,10 +12,10 @@
 namespace mankai::command::demo {
 namespace {
 
-constexpr std::uint64_t kEventsARow = 10;  // a million rows for the default number of events
+constexpr std::uint64_t kEventsPerRow = 10;  // a million rows for the default number of events
 constexpr std::uint64_t kRowsMin = 1'000;
 constexpr std::uint64_t kRowsMax = 10'000'000;
-constexpr std::uint64_t kPagesAReturn = 6;  // one in so many pages is viewed by a shopper with an old basket
+constexpr std::uint64_t kPagesPerReturn = 6;  // one in so many pages is viewed by a shopper with an old basket
 
 struct Record {
   std::int64_t time_us = 0;
@@ -94,8 +94,8 @@ Result<void> write_lists(const Day& day, const TrafficGenerator& generator) {
 
 TrafficOptions day_options(std::uint64_t events, std::uint64_t seed) {
   TrafficOptions options{.events = events, .seed = seed};
-  options.rules = std::clamp(events / kEventsARow, kRowsMin, kRowsMax);
-  options.products = std::clamp(events / kEventsARow, options.products, kRowsMax);
+  options.rules = std::clamp(events / kEventsPerRow, kRowsMin, kRowsMax);
+  options.products = std::clamp(events / kEventsPerRow, options.products, kRowsMax);
   return options;
 }
 
@@ -118,8 +118,8 @@ Result<std::uint64_t> write_day(const Day& day) {
   std::uint64_t events = 0;
   std::uint64_t pages = 0;
   for (TrafficEvent event; generator.next(event); ++events) {
-    if (event.kind == TrafficKind::page && ++pages % kPagesAReturn == 0) {
-      event.who = old_cookie(day.options, pages / kPagesAReturn % day.options.rules);
+    if (event.kind == TrafficKind::page && ++pages % kPagesPerReturn == 0) {
+      event.who = old_cookie(day.options, pages / kPagesPerReturn % day.options.rules);
     }
     MANKAI_TRY(writers.at(static_cast<std::size_t>(stream_of(event.kind))).append(event));
   }

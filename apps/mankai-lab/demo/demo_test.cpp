@@ -45,15 +45,15 @@ TEST(Plot, ticks_are_never_many_more_than_wanted) {
 }
 
 Plot small_plot() {
-  return {.id = "plot-x",
-          .title = "a < b & \"c\"",
-          .description = "<script>",
-          .x = {.label = "x > 0"},
-          .y = {.label = "y"},
-          .curves =
-              {{.name = "<i>", .style = CurveStyle::line, .colour = 1, .points = {{.x = 0, .y = 0}, {.x = 2, .y = 9}}},
-               {.name = "dots", .style = CurveStyle::dots, .points = {{.x = 0.5, .y = 0.5, .error = 0.1}}}},
-          .bands = {{.name = "<band>", .begin = 0.2, .end = 0.4}}};
+  return {
+      .id = "plot-x",
+      .title = "a < b & \"c\"",
+      .description = "<script>",
+      .x = {.label = "x > 0"},
+      .y = {.label = "y"},
+      .curves = {{.name = "<i>", .style = CurveStyle::line, .color = 1, .points = {{.x = 0, .y = 0}, {.x = 2, .y = 9}}},
+                 {.name = "dots", .style = CurveStyle::dots, .points = {{.x = 0.5, .y = 0.5, .error = 0.1}}}},
+      .bands = {{.name = "<band>", .begin = 0.2, .end = 0.4}}};
 }
 
 TEST(Plot, text_from_data_is_escaped) {

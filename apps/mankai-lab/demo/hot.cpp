@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -186,14 +185,14 @@ Plot hot_plot(double sale, const std::vector<std::string>& drawn, const Heat& he
                        .end = sale + std::chrono::duration<double>(TrafficGenerator::kSaleLength).count()}}};
   constexpr double kVisible = 0.01;  // share of the axis; lower dots would hide it
   constexpr std::size_t kEvery = 3;  // plots every third look, so that dots stay apart
-  Curve truth{.name = "dots: the exact truth", .style = CurveStyle::dots, .colour = 5, .points = {}};
+  Curve truth{.name = "dots: the exact truth", .style = CurveStyle::dots, .color = 5, .points = {}};
   for (const auto& [key, looks] : heat) {
     for (const auto& [told, exact] : looks) {
       plot.y.greatest = std::max(plot.y.greatest, told.y * kRoom);
     }
   }
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    Curve curve{.name = drawn[i], .style = CurveStyle::line, .colour = i, .points = {}};
+    Curve curve{.name = drawn[i], .style = CurveStyle::line, .color = i, .points = {}};
     const auto& looks = heat.find(drawn[i])->second;
     for (std::size_t look = 0; look < looks.size(); ++look) {
       curve.points.push_back(looks[look].first);

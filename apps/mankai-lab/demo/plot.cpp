@@ -118,7 +118,7 @@ std::string bands(const Plot& plot, const Frame& frame) {
 }
 
 std::string dots(const Curve& curve, const Frame& frame) {
-  std::string svg = fmt::format("<g class=\"dots c{}\">", curve.colour);
+  std::string svg = fmt::format("<g class=\"dots c{}\">", curve.color);
   for (const Point& point : curve.points) {
     if (point.error > 0) {
       svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", frame.x(point.x),
@@ -136,7 +136,7 @@ std::string line(const Curve& curve, const Frame& frame) {
     places += fmt::format("{}{:.1f},{:.1f}", places.empty() ? "" : " ", frame.x(point.x), frame.y(point.y));
   }
   return fmt::format("<polyline class=\"{} c{}\" points=\"{}\"/>\n",
-                     curve.style == CurveStyle::dashed ? "line dashed" : "line", curve.colour, places);
+                     curve.style == CurveStyle::dashed ? "line dashed" : "line", curve.color, places);
 }
 
 std::string legend(const Plot& plot) {
@@ -147,7 +147,7 @@ std::string legend(const Plot& plot) {
         : curve.style == CurveStyle::dashed ? "<polyline class=\"line dashed c{}\" points=\"0,6 24,6\"/>"
                                             : "<polyline class=\"line c{}\" points=\"0,6 24,6\"/>";
     html += fmt::format("<li><svg class=\"swatch\" viewBox=\"0 0 24 12\" aria-hidden=\"true\">{}</svg>{}</li>\n",
-                        fmt::format(fmt::runtime(mark), curve.colour), html_escape(curve.name));
+                        fmt::format(fmt::runtime(mark), curve.color), html_escape(curve.name));
   }
   return html + "</ul>\n";
 }

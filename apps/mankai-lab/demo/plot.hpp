@@ -20,7 +20,7 @@ enum class CurveStyle : std::uint8_t { line, dashed, dots };
 struct Curve {
   std::string name;
   CurveStyle style = CurveStyle::line;
-  std::size_t colour = 0;  ///< index in the page's palette, 0 to 5
+  std::size_t color = 0;  ///< index in the page's palette, 0 to 5
   std::vector<Point> points;
 };
 

@@ -21,9 +21,9 @@ namespace {
 
 // Half-life of the fading memory: a quarter of the crawler's events, which are a quarter of all events.
 constexpr std::uint64_t kRememberedPart = 4;
-constexpr std::uint64_t kEventsAFetch = 4;
+constexpr std::uint64_t kEventsPerFetch = 4;
 
-std::uint64_t remembered(std::uint64_t events) { return events / kEventsAFetch / kRememberedPart; }
+std::uint64_t remembered(std::uint64_t events) { return events / kEventsPerFetch / kRememberedPart; }
 
 std::string_view canonical(std::string_view raw, url::CanonicalUrl& out) {
   return url::canonicalize(raw, out, url::UrlRules::keys) ? out.text() : raw;
@@ -129,17 +129,17 @@ struct AgeBin {
   std::uint64_t known = 0;
 };
 
-constexpr std::size_t kBinsAnOctave = 2;
+constexpr std::size_t kBinsPerOctave = 2;
 
 std::size_t bin_of(std::uint64_t age) {
-  return static_cast<std::size_t>(std::log2(static_cast<double>(age)) * kBinsAnOctave);
+  return static_cast<std::size_t>(std::log2(static_cast<double>(age)) * kBinsPerOctave);
 }
 
 struct Fading {
   Answers row;
   std::uint64_t new_keys = 0;
   std::uint64_t new_known = 0;
-  std::vector<AgeBin> bins = std::vector<AgeBin>(64 * kBinsAnOctave);
+  std::vector<AgeBin> bins = std::vector<AgeBin>(64 * kBinsPerOctave);
 };
 
 Fading compare_fading(const Day& day, const Measured& measured) {
@@ -179,8 +179,8 @@ Plot fading_plot(const FadingFingerprints& memory, const Fading& fading) {
           "the curve of the formula.",
       .x = {.label = "different URLs that came since, logarithmic", .is_logarithmic = true, .least = 1, .greatest = 2},
       .y = {.label = "still known", .unit = AxisUnit::share, .least = 0, .greatest = 1},
-      .curves = {{.name = "formula", .style = CurveStyle::line, .colour = 1, .points = {}},
-                 {.name = "measured", .style = CurveStyle::dots, .colour = 0, .points = {}}}};
+      .curves = {{.name = "formula", .style = CurveStyle::line, .color = 1, .points = {}},
+                 {.name = "measured", .style = CurveStyle::dots, .color = 0, .points = {}}}};
   constexpr std::uint64_t kEnough = 30;
   for (const AgeBin& bin : fading.bins) {
     if (bin.asked < kEnough) {

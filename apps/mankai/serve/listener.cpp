@@ -5,8 +5,9 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <memory>
+
+#include "mankai/base/number.hpp"
 
 namespace mankai::command::serve {
 namespace {
@@ -62,10 +63,7 @@ Result<Endpoint> parse_endpoint(const std::string& text) {
     return fail(ErrorCode::invalid_argument, "write an address and a port, such as 127.0.0.1:8080 or [::1]:8080");
   }
   Endpoint endpoint{.host = text.substr(0, colon), .port = text.substr(colon + 1)};
-  unsigned port = 0;
-  const char* end = endpoint.port.data() + endpoint.port.size();
-  const auto parsed = std::from_chars(endpoint.port.data(), end, port);
-  if (parsed.ec != std::errc() || parsed.ptr != end || port > kPortMax) {
+  if (to_number<unsigned>(endpoint.port).value_or(kPortMax + 1) > kPortMax) {
     return fail(ErrorCode::invalid_argument, "a port is a number from 0 to 65535");
   }
   if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']')) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "apps/mankai/serve/http_server.hpp"
 

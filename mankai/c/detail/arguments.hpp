@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/c/detail/errors.hpp"
 #include "mankai/c/mankai.h"
 
@@ -101,7 +101,7 @@ Result<Struct> read_sized(const Struct* given) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const std::size_t size = given->size;
   MANKAI_TRY(check_size(size));
-  if (std::any_of(bytes + std::min(size, sizeof(Struct)), bytes + size, [](unsigned char byte) { return byte != 0; })) {
+  if (!is_zero(std::span(bytes, size).subspan(std::min(size, sizeof(Struct))))) {
     return fail(ErrorCode::invalid_argument,
                 "the options have fields that this library does not support; use a newer one");
   }

@@ -3,7 +3,6 @@
 /// Files and errors of the drop-in replacement for dablooms.
 
 #include <new>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -6,6 +6,7 @@ namespace mankai::detail {
 namespace {
 
 constexpr mode_t kPermissionBits = 07777;
+constexpr mode_t kNewFileMode = 0600;
 
 ErrorCode code_of(int error) {
   switch (error) {
@@ -20,8 +21,8 @@ ErrorCode code_of(int error) {
 
 }  // namespace
 
-Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode) {
-  return {calls, uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode); })};
+Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags) {
+  return {calls, uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode); })};
 }
 
 std::unexpected<Error> system_error(std::string what) {

@@ -44,8 +44,9 @@ auto uninterrupted(const Call& call) {
   return result;
 }
 
-/// Does not wait for the writer of a FIFO; callers check the type of the file.
-[[nodiscard]] Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
+/// Does not wait for the writer of a FIFO; callers check the type of the file. A new file is private to its owner,
+/// until it gets the permissions of the file it belongs to.
+[[nodiscard]] Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags);
 
 [[nodiscard]] std::unexpected<Error> system_error(std::string what);
 

@@ -27,17 +27,6 @@ Result<void> check_shape(const Bloom::Params& params, std::uint64_t cells_bytes)
   return {};
 }
 
-// Bits after the last cell would count as set cells.
-Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell_count) {
-  for (std::uint64_t bit = cell_count; bit < words.size() * probes::kLaneBits; ++bit) {
-    if ((words[bit / probes::kLaneBits] >> (bit % probes::kLaneBits) & 1U) != 0) {
-      return fail(ErrorCode::corrupt,
-                  "bits behind the last of " + std::to_string(cell_count) + " cells at offset 64 are set");
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string_view name(BloomAddressing addressing) noexcept {
@@ -64,7 +53,7 @@ Result<Bloom> Bloom::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_shape(params, source.header().cells_bytes));
-  MANKAI_TRY(check_tail(source.words(), params.cell_count));
+  MANKAI_TRY(check_tail(source, params.cell_count, 1));
   return Bloom(std::move(source), {.cell_count = params.cell_count, .k = params.k, .field_bits = params.field_bits});
 }
 

@@ -17,7 +17,6 @@
 ///          blocked filter's time. It takes 5 to 10 % fewer bits, and far fewer below 1e-4.
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "mankai/filter/concepts.hpp"

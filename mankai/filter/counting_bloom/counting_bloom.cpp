@@ -79,16 +79,6 @@ Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
   return {};
 }
 
-// A merge would add to counters after the last.
-Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell_count) {
-  const std::uint64_t room = words.size() * probes::kLaneCounters;
-  if (kernel::count_nonzero(words.data(), cell_count, room - cell_count) != 0) {
-    return fail(ErrorCode::corrupt,
-                "counters behind the last of " + std::to_string(cell_count) + " cells at offset 64 are not zero");
-  }
-  return {};
-}
-
 const kernel::CountOps& ops_of(CountingLayout layout) noexcept {
   switch (layout) {
     case CountingLayout::blocked: return kernel::blocked_count_ops();
@@ -168,7 +158,7 @@ Result<CountingBloom> CountingBloom::from_image(Image source) {
   const auto params = source.params<Params>();
   MANKAI_TRY(check_shape(params, source.header().cells_bytes));
   CountingBloom filter(std::move(source), params);
-  MANKAI_TRY(check_tail(filter.image().words(), filter.cell_count()));
+  MANKAI_TRY(check_tail(filter.image(), filter.cell_count(), probes::kCounterBits));
   if (filter.saturated_cells() > filter.cell_count()) {
     return fail(ErrorCode::corrupt, std::to_string(filter.saturated_cells()) +
                                         " stuck counters at offset 96 are more than there are counters");

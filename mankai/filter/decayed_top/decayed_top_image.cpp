@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -26,8 +25,7 @@ using Params = DecayedTop::Params;
 constexpr std::uint64_t kLineWords = kCacheLineBytes / sizeof(std::uint64_t);
 constexpr std::uint64_t kLineCells = kCacheLineBytes / sizeof(std::uint32_t);
 constexpr std::uint32_t kCellBits = 32;
-constexpr std::uint32_t kUsualProbes = 4;
-constexpr std::uint32_t kUsualKeyBytes = 48;
+constexpr std::uint32_t kDefaultKeyBytes = 48;
 constexpr std::uint64_t kTableShare = 4;
 /// More fraction bits would leave a largest count below 2^12.
 constexpr std::uint32_t kMostFractionBits = 20;
@@ -118,11 +116,11 @@ Result<std::uint32_t> buckets_for(const DecayedTop::Options& options, std::uint6
 
 Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   MANKAI_TRY(check_options(options));
-  const std::uint32_t key_bytes = options.key_bytes == 0 ? kUsualKeyBytes : options.key_bytes;
+  const std::uint32_t key_bytes = options.key_bytes == 0 ? kDefaultKeyBytes : options.key_bytes;
   Params params{.lambda_q32 = options.decay.lambda_q32,
                 .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
                 .buckets = 0,
-                .k = static_cast<std::uint8_t>(options.k == 0 ? kUsualProbes : options.k),
+                .k = static_cast<std::uint8_t>(options.k == 0 ? kDefaultProbes : options.k),
                 .fraction_bits = static_cast<std::uint8_t>(fraction_bits_for(options.decay.lambda_q32)),
                 .key_units = static_cast<std::uint8_t>(KeyTable::units_of_key(key_bytes)),
                 .score_bits = KeyTable::kScoreBits};
@@ -207,7 +205,7 @@ Result<void> check_params(const Params& params) {
                 std::to_string(params.fraction_bits) + " fraction bits at offset 85 do not go with lambda");
   }
   if (params.score_bits != KeyTable::kScoreBits) {
-    return fail(ErrorCode::corrupt, std::to_string(params.score_bits) + " bits behind a score's point at offset 87");
+    return fail(ErrorCode::corrupt, std::to_string(params.score_bits) + " bits after a score's point at offset 87");
   }
   return {};
 }

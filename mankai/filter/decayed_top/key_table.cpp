@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/base/time.hpp"
 #include "mankai/hash/probes.hpp"
 
@@ -341,7 +342,7 @@ std::optional<KeyTable::Wrong> KeyTable::check_arena(const Hasher& hasher) const
                  std::to_string(count()) + " keys in the table and " + std::to_string(live) + " in the arena"};
   }
   const auto free = arena_.subspan(state_->arena_used);
-  if (std::ranges::any_of(free, [](std::uint64_t word) { return word != 0; })) {
+  if (!is_zero(free)) {
     return Wrong{free.data(), "bytes after the last key are not zero"};
   }
   return std::nullopt;

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
@@ -43,10 +42,6 @@ class PayloadReader {
   [[nodiscard]] bool is_done() const noexcept { return is_good_ && rest_.empty(); }
 
  private:
-  static bool is_zero(std::span<const std::byte> padding) noexcept {
-    return std::ranges::all_of(padding, [](std::byte byte) { return byte == std::byte{0}; });
-  }
-
   std::span<const std::byte> rest_;
   bool is_good_ = true;
 };

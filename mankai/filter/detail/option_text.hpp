@@ -2,21 +2,12 @@
 
 /// Parses and formats the values of options in specs.
 
-#include <array>
-#include <charconv>
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "mankai/base/error.hpp"
 
 namespace mankai::detail {
-
-template <class T>
-bool reads_whole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
 
 [[nodiscard]] inline std::unexpected<Error> bad(std::string_view what, std::string_view text,
                                                 std::string_view way_out) {

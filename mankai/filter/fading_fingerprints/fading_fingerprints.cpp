@@ -1,7 +1,6 @@
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -15,8 +14,6 @@ namespace {
 
 using Options = FadingFingerprints::Options;
 using Params = FadingFingerprints::Params;
-
-constexpr unsigned kByteShift = 3;
 
 /// Kifi's production values, and their advice for more slots per event.
 constexpr std::uint32_t kDefaultK = 2;
@@ -86,15 +83,6 @@ kernel::FadingCells cells_of(Image& image, const Params& params) noexcept {
           .min_matches = params.min_matches};
 }
 
-Result<void> check_tail(const kernel::FadingCells& array, unsigned bits, std::uint64_t cells_bytes) {
-  const std::uint64_t room = (cells_bytes << kByteShift) >> std::countr_zero(bits);
-  if (kernel::fading_ops(bits).count_used(array, array.cell_count, room - array.cell_count) != 0) {
-    return fail(ErrorCode::corrupt,
-                "slots behind the last of " + std::to_string(array.cell_count) + " at offset 64 are not zero");
-  }
-  return {};
-}
-
 }  // namespace
 
 FadingFingerprints::FadingFingerprints(Image source, const Params& params) noexcept
@@ -120,7 +108,7 @@ Result<FadingFingerprints> FadingFingerprints::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_params(params, source.header().cells_bytes));
-  MANKAI_TRY(check_tail(cells_of(source, params), params.bits, source.header().cells_bytes));
+  MANKAI_TRY(check_tail(source, params.slots, params.bits));
   return FadingFingerprints(std::move(source), params);
 }
 
@@ -165,7 +153,7 @@ void FadingFingerprints::may_contain(std::span<const Digest> digests, std::span<
 }
 
 double FadingFingerprints::fill_ratio() const noexcept {
-  return static_cast<double>(ops_->count_used(array_, 0, array_.cell_count)) / static_cast<double>(array_.cell_count);
+  return static_cast<double>(ops_->count_used(array_)) / static_cast<double>(array_.cell_count);
 }
 
 double FadingFingerprints::keys_estimate() const noexcept {

@@ -27,7 +27,6 @@
 ///          all keys are present, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
 ///          all keys are present, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "mankai/base/number.hpp"
 #include "mankai/base/time.hpp"
 #include "mankai/filter/kind_options.hpp"
 #include "mankai/filter/parts/growth.hpp"
@@ -74,8 +75,8 @@ constexpr OptionOf<Options> width_option() {
       "Bits of a cell: 8, 16 or 32 for counts, 4, 8, 16 or 32 for fingerprints, 4 or 8 for tiers [default: the kind's "
       "choice].");
   option.read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-    std::uint32_t width = 0;
-    if (!detail::reads_whole(text, width) || (width != 4 && width != 8 && width != 16 && width != 32)) {
+    const std::uint32_t width = to_number<std::uint32_t>(text).value_or(0);
+    if (width != 4 && width != 8 && width != 16 && width != 32) {
       return detail::bad(what, text, "4, 8, 16 or 32 bits");
     }
     options.width = width;

@@ -372,14 +372,4 @@ PartitionFill DecayedCells::partitions() const noexcept {
   });
 }
 
-bool DecayedCells::is_tail_zero() const noexcept {
-  return with_cells(words_.data(), shape_.width_bits, [&]<class Cell>(const Cell* cells) {
-    bool is_zero = true;
-    for (std::uint64_t i = cell_count(); i < words_.size_bytes() / sizeof(Cell); ++i) {
-      is_zero = is_zero && load_cell(cells + i) == 0;
-    }
-    return is_zero;
-  });
-}
-
 }  // namespace mankai

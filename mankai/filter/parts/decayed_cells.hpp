@@ -7,7 +7,6 @@
 ///
 /// A cell of 8, 16 or 32 bits holds a count in units of 2^-fraction_bits. The owner of the words keeps the tick.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -113,7 +112,6 @@ class DecayedCells {
   }
   /// Counts the cells for which is_left. Cost: a pass over the cells.
   [[nodiscard]] PartitionFill partitions() const noexcept;
-  [[nodiscard]] bool is_tail_zero() const noexcept;
 
  private:
   [[nodiscard]] kernel::DecayStep step(std::uint64_t factor_q32) const noexcept;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "mankai/base/bits.hpp"
+
 namespace mankai {
 
 Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs) {
@@ -19,16 +21,6 @@ Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs)
   }
   return {};
 }
-
-bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept {
-  return mine.kind == theirs.kind && mine.hash_kind == theirs.hash_kind && mine.layout == theirs.layout &&
-         mine.canonical_version == theirs.canonical_version && mine.cells_bytes == theirs.cells_bytes &&
-         mine.seed == theirs.seed && mine.capacity_keys == theirs.capacity_keys &&
-         mine.fpr_target_bits == theirs.fpr_target_bits && mine.kind_params == theirs.kind_params &&
-         mine.slice_tag == theirs.slice_tag;
-}
-
-bool FilterBase::is_made_like(const ImageHeader& other) const noexcept { return is_made_alike(image_.header(), other); }
 
 ImageHeader FilterBase::sealed_header() const noexcept {
   ImageHeader header = image_.header();
@@ -71,6 +63,15 @@ Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t para
     return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
   }
   return {};
+}
+
+Result<void> check_tail(const Image& image, std::uint64_t cell_count, unsigned cell_bits) {
+  if (is_zero_after(image.words(), cell_count * cell_bits)) {
+    return {};
+  }
+  return fail(ErrorCode::corrupt, "bits after the last of " + std::to_string(cell_count) + " cells, at offset " +
+                                      std::to_string(sizeof(ImageHeader) + cell_count * cell_bits / 8) +
+                                      ", are not zero");
 }
 
 }  // namespace mankai

@@ -52,9 +52,6 @@ class FilterBase {
   /// Checks the cells of a filter opened with Trust::fast; call before the first insert. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const { return image_.verify(); }
 
-  /// Whether the other header differs in contents only.
-  [[nodiscard]] bool is_made_like(const ImageHeader& other) const noexcept;
-
   void clear() noexcept { image_.clear(); }
 
  protected:
@@ -77,11 +74,11 @@ class FilterBase {
 /// Checks that a key has the same digest in both filters. Errors: invalid_argument that names the difference.
 [[nodiscard]] Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs);
 
-/// Whether two flat filters differ only in contents: same kind, size, hash and shape. Threads: pure.
-[[nodiscard]] bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept;
-
 /// Checks that an image with a valid header is of a kind, and that unused words are 0. Errors: corrupt.
 [[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words,
                                       std::size_t state_words = 0);
+
+/// Checks that the bits after the last cell are zero: a merge or a count of cells would include them. Errors: corrupt.
+[[nodiscard]] Result<void> check_tail(const Image& image, std::uint64_t cell_count, unsigned cell_bits);
 
 }  // namespace mankai

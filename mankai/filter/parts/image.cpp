@@ -241,9 +241,6 @@ HashSpec Image::hash() const noexcept {
 }
 
 bool Image::unused_words_are_zero(std::size_t param_words, std::size_t state_words) const noexcept {
-  const auto is_zero = [](std::span<const std::uint64_t> words) {
-    return std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; });
-  };
   return is_zero(std::span(header().kind_params).subspan(param_words)) &&
          is_zero(std::span(header().kind_state).subspan(state_words));
 }

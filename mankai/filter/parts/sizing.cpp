@@ -20,8 +20,6 @@ constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
 constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
-/// Counters per key if only the number of counters is given.
-constexpr std::uint32_t kUsualProbes = 4;
 /// Terms below this share of the largest no longer change a double.
 constexpr double kNegligible = 1e-18;
 /// An array that is slightly too small grows by 1 / kFineStep.
@@ -265,7 +263,7 @@ Result<CountersSize> counters_size(const CountersRequest& request) {
     MANKAI_ASSIGN(const auto size, partitioned_size({.keys = request.keys, .fpr = request.fpr}, request.k));
     return CountersSize{.keys = request.keys, .cells_per_probe = size.cells_per_probe, .k = size.k};
   }
-  const std::uint32_t k = request.k == 0 ? kUsualProbes : request.k;
+  const std::uint32_t k = request.k == 0 ? kDefaultProbes : request.k;
   if (k > kernel::kMaxProbes) {
     return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 counters per key");
   }

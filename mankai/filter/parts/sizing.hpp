@@ -8,6 +8,9 @@
 
 namespace mankai {
 
+/// Default number of cells per key of a filter that is sized by its bytes or counters.
+inline constexpr std::uint32_t kDefaultProbes = 4;
+
 /// A request for a filter's size.
 struct SizeRequest {
   std::uint64_t keys = 0;  ///< distinct keys, at least 1

@@ -69,7 +69,7 @@ Result<void> for_each_slice(std::span<const std::byte> bytes, std::uint64_t coun
 Result<void> check_slice(std::span<const std::byte> bytes, std::size_t offset, std::size_t size, Trust trust) {
   MANKAI_TRY(check_image(bytes.subspan(offset, size), trust));
   const auto gap = bytes.subspan(offset + size, static_cast<std::size_t>(slice_bytes(size)) - size);
-  if (!std::ranges::all_of(gap, [](std::byte byte) { return byte == std::byte{0}; })) {
+  if (!is_zero(gap)) {
     return fail(ErrorCode::corrupt, "bytes after its end, at offset " + std::to_string(offset + size) +
                                         ", are not zero; restore the file from a copy");
   }

@@ -124,10 +124,7 @@ Result<RecentValues> RecentValues::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_params(params, source.header().cells_bytes));
-  const auto cells = std::as_bytes(source.words()).subspan(params.cells_per_probe * params.k * kCellBytes);
-  if (std::ranges::any_of(cells, [](std::byte byte) { return byte != std::byte{0}; })) {
-    return fail(ErrorCode::corrupt, "cells behind the last at offset 64 are not zero");
-  }
+  MANKAI_TRY(check_tail(source, params.cells_per_probe * params.k, kCellBytes * 8));
   return RecentValues(std::move(source), params);
 }
 

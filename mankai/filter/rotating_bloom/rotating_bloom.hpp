@@ -27,7 +27,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/parts/flat_filter.hpp"

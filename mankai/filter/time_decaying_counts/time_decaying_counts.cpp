@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -18,9 +17,8 @@ namespace {
 using Params = TimeDecayingCounts::Params;
 using Options = TimeDecayingCounts::Options;
 
-constexpr std::uint32_t kUsualProbes = 4;  // if sized by bytes
 constexpr std::uint32_t kStrictWidth = 32;
-constexpr std::uint32_t kUsualWidth = 16;
+constexpr std::uint32_t kDefaultWidth = 16;
 // A cell counts to at least 15, as those of counting-bloom do.
 constexpr std::uint32_t kWholeBits = 4;
 constexpr std::uint32_t kByteBits = 8;
@@ -78,7 +76,7 @@ struct Size {
 };
 
 Result<Size> size_by_bytes(const Options& options, std::uint32_t width) {
-  const std::uint32_t k = options.k == 0 ? kUsualProbes : options.k;
+  const std::uint32_t k = options.k == 0 ? kDefaultProbes : options.k;
   const std::uint64_t cells_bytes = options.bytes / kCacheLineBytes * kCacheLineBytes;
   if (k > kernel::kMaxProbes) {
     return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 cells per key");
@@ -166,7 +164,7 @@ TimeDecayingCounts::TimeDecayingCounts(Image source, const DecayedShape& shape) 
 Result<TimeDecayingCounts> TimeDecayingCounts::create(const Options& options) {
   MANKAI_TRY(check_decay(options.decay));
   const bool is_strict = options.policy == DecayPolicy::fixed_point;
-  const std::uint32_t width = options.width_bits != 0 ? options.width_bits : is_strict ? kStrictWidth : kUsualWidth;
+  const std::uint32_t width = options.width_bits != 0 ? options.width_bits : is_strict ? kStrictWidth : kDefaultWidth;
   if (!is_width(width)) {
     return fail(ErrorCode::invalid_argument, "cells of " + std::to_string(width) + " bits: give 8, 16 or 32");
   }
@@ -199,11 +197,7 @@ Result<TimeDecayingCounts> TimeDecayingCounts::from_image(Image source) {
   MANKAI_TRY(check_decay_state(source, kernel::largest_cell(params.width_bits)));
   const DecayedShape shape = shape_of(params, source.header().cells_bytes, source.hash());
   TimeDecayingCounts filter(std::move(source), shape);
-  // A merge would add to cells after the last.
-  if (!filter.cells_.is_tail_zero()) {
-    return fail(ErrorCode::corrupt,
-                "cells behind the last of " + std::to_string(filter.cell_count()) + " are not zero");
-  }
+  MANKAI_TRY(check_tail(filter.image(), filter.cell_count(), params.width_bits));
   return filter;
 }
 

@@ -26,7 +26,6 @@
 /// Tried:   `minimum` as the default rule: it counts fewer collisions, but its cells depend on the order of keys, and
 ///          the paper has `all`.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -170,7 +170,7 @@ Result<void> DigitTable::check(std::uint64_t offset) const {
     return wrong("impossible counts of digits", sizeof(Ledger) + offset);
   }
   if (!slots_.is_tail_zero()) {
-    return wrong("bits behind the last slot are not zero", offset + slots_.byte_of(slots_.count()));
+    return wrong("bits after the last slot are not zero", offset + slots_.byte_of(slots_.count()));
   }
   return check_slots(offset);
 }
@@ -365,7 +365,7 @@ Result<void> DigitLists::check(std::uint64_t offset) const {
   }
   if (!digits_.is_tail_zero() || !next_.is_tail_zero() || !heads_.is_tail_zero() ||
       (group_ != 1 && !owners_.is_tail_zero())) {
-    return wrong("bits behind the last link are not zero, in what begins", offset);
+    return wrong("bits after the last link are not zero, in what begins", offset);
   }
   std::vector<std::uint64_t> seen(divide_up<std::uint64_t>(digits_.count(), kWordBits));
   for (std::uint64_t group = 0; group < heads_.count(); ++group) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/scan_ops.hpp"
@@ -193,7 +192,7 @@ Result<void> TimeDecayingPooledCounts::check_head(const Image& image) {
   if (align_up<std::uint64_t>(words * sizeof(std::uint64_t), kCacheLineBytes) != image.header().cells_bytes) {
     return fail(ErrorCode::corrupt, std::to_string(head.pool_digits) + " digits at offset 136 do not fill the cells");
   }
-  if (std::ranges::any_of(head.reserved, [](std::uint64_t word) { return word != 0; })) {
+  if (!is_zero(head.reserved)) {
     return fail(ErrorCode::corrupt, "reserved bytes at offset 168 are not zero");
   }
   return {};
@@ -203,12 +202,10 @@ Result<void> TimeDecayingPooledCounts::check_cells() const {
   const Layout layout = layout_of(params(), cells_per_probe_, head().pool_digits);
   const auto words = image().words();
   const auto offset_of = [](std::uint64_t word) { return sizeof(ImageHeader) + word * sizeof(std::uint64_t); };
-  const bool is_end_zero = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(layout.end), words.end(),
-                                       [](std::uint64_t word) { return word == 0; });
   const unsigned gate_rest = cell_count() % kWordBits;
   const bool is_gate_zero = !has_gate_ || gate_rest == 0 || words[layout.pool - 1] >> gate_rest == 0;
-  if (!first_.is_tail_zero() || !is_gate_zero || !is_end_zero) {
-    return fail(ErrorCode::corrupt, "bits behind the last counter before offset " +
+  if (!first_.is_tail_zero() || !is_gate_zero || !is_zero(words.subspan(layout.end))) {
+    return fail(ErrorCode::corrupt, "bits after the last counter before offset " +
                                         std::to_string(offset_of(layout.pool)) + " or the last digit are not zero");
   }
   return std::visit([&](const auto& pool) { return pool.check(offset_of(layout.pool)); }, pool_);

@@ -35,9 +35,7 @@
 ///          counter, decay is one merge.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <variant>
 

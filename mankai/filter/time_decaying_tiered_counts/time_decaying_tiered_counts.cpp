@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
@@ -156,13 +155,12 @@ Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::from_image(Image sour
   for (unsigned tier = 0; tier < filter.tier_count_; ++tier) {
     used += tier_words(params, tier);
     if (!filter.tiers_[tier].is_tail_zero()) {
-      return fail(ErrorCode::corrupt, "bits behind the last counter before offset " +
+      return fail(ErrorCode::corrupt, "bits after the last counter before offset " +
                                           std::to_string(sizeof(ImageHeader) + used * sizeof(std::uint64_t)) +
                                           " are not zero");
     }
   }
-  const auto rest = filter.image().words().subspan(used);
-  if (std::ranges::any_of(rest, [](std::uint64_t word) { return word != 0; })) {
+  if (!is_zero(filter.image().words().subspan(used))) {
     return fail(ErrorCode::corrupt, "bytes from offset " +
                                         std::to_string(sizeof(ImageHeader) + used * sizeof(std::uint64_t)) +
                                         " to the end of the cells are not zero");

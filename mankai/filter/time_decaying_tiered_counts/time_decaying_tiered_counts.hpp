@@ -42,7 +42,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "mankai/base/time.hpp"

@@ -1,12 +1,12 @@
 #include "mankai/gate/database/pgoutput.hpp"
 
 #include <array>
-#include <bit>
 #include <charconv>
 #include <concepts>
 #include <optional>
 #include <type_traits>
-#include <utility>
+
+#include "mankai/base/number.hpp"
 
 namespace mankai {
 namespace {
@@ -241,22 +241,16 @@ void put(std::string& bytes, T value) {
   }
 }
 
-std::optional<unsigned> digit_of(char letter, unsigned base) noexcept {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(&letter, &letter + 1, value, static_cast<int>(base));
-  return error == std::errc{} && end == &letter + 1 ? std::optional(value) : std::nullopt;
-}
-
 /// Reads up to `most` digits at `at`, and moves `at` after them.
-std::optional<char> take_code(std::string_view line, std::size_t& at, unsigned base, std::size_t most) {
+std::optional<char> take_code(std::string_view line, std::size_t& at, int radix, std::size_t most) {
   const std::size_t begin = at;
   unsigned code = 0;
   for (; at < line.size() && at - begin < most; ++at) {
-    const auto digit = digit_of(line[at], base);
+    const auto digit = to_number<unsigned>(line.substr(at, 1), radix);
     if (!digit) {
       break;
     }
-    code = code * base + *digit;
+    code = code * static_cast<unsigned>(radix) + *digit;
   }
   return at == begin ? std::nullopt : std::optional(static_cast<char>(static_cast<unsigned char>(code)));
 }
@@ -299,15 +293,10 @@ std::string to_text(Lsn lsn) {
 }
 
 Result<Lsn> parse_lsn(std::string_view text) {
-  const auto number = [](std::string_view digits) -> std::optional<std::uint32_t> {
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, kHexBase);
-    return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
-  };
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
-    const auto high = number(text.substr(0, slash));
-    const auto low = number(text.substr(slash + 1));
+    const auto high = to_number<std::uint32_t>(text.substr(0, slash), kHexBase);
+    const auto low = to_number<std::uint32_t>(text.substr(slash + 1), kHexBase);
     if (high && low) {
       return Lsn{(std::uint64_t{*high} << kHalf) | *low};
     }

@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 
 #include "mankai/gate/database/detail/redis_connection.hpp"
 #include "mankai/hash/hasher.hpp"

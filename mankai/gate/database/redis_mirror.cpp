@@ -1,12 +1,12 @@
 #include "mankai/gate/database/redis_mirror.hpp"
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "mankai/base/number.hpp"
 #include "mankai/gate/database/detail/gate_pieces.hpp"
 #include "mankai/gate/database/detail/redis_connection.hpp"
 
@@ -28,8 +28,9 @@ std::unexpected<Error> fail_address(std::string_view text, std::string_view why)
 
 template <class T>
 bool read_number(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto number = to_number<T>(text);
+  value = number.value_or(value);
+  return number.has_value();
 }
 
 // Truncates the text at a letter, and returns what follows the letter.
@@ -38,9 +39,9 @@ std::string_view cut(std::string_view& text, char letter) {
   if (at == std::string_view::npos) {
     return {};
   }
-  const std::string_view behind = text.substr(at + 1);
+  const std::string_view rest = text.substr(at + 1);
   text = text.substr(0, at);
-  return behind;
+  return rest;
 }
 
 // Parses HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
@@ -48,10 +49,10 @@ bool read_host(std::string_view text, RedisAddress& address) {
   std::string_view host = text;
   std::string_view port;
   if (text.starts_with('[')) {
-    const std::string_view behind = cut(host, ']');
+    const std::string_view rest = cut(host, ']');
     host.remove_prefix(1);
-    port = behind.starts_with(':') ? behind.substr(1) : std::string_view();
-    if (text.size() == host.size() + 1 || (!behind.empty() && port.empty())) {
+    port = rest.starts_with(':') ? rest.substr(1) : std::string_view();
+    if (text.size() == host.size() + 1 || (!rest.empty() && port.empty())) {
       return false;
     }
   } else {

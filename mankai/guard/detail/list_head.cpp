@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "mankai/base/number.hpp"
 #include "mankai/guard/detail/adblock_rule.hpp"
 #include "mankai/guard/detail/csv.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
@@ -67,10 +67,8 @@ std::optional<std::size_t> place_of_usual(std::span<const std::string> fields) n
 
 // Converts a number from 1 to a place: "3" -> 2.
 std::optional<std::size_t> place_of_number(std::string_view text) noexcept {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0 ? std::optional(number - 1)
-                                                                                : std::nullopt;
+  const std::size_t number = to_number<std::size_t>(text).value_or(0);
+  return number > 0 ? std::optional(number - 1) : std::nullopt;
 }
 
 std::vector<std::string> fields_of(std::string_view row) { return csv_fields(row, divider_of(row)); }

@@ -4,8 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "mankai/base/bits.hpp"
-
 namespace mankai::detail {
 namespace {
 

@@ -1,7 +1,8 @@
 #include "mankai/guard/detail/walk.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "mankai/base/number.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -11,9 +12,7 @@ bool is_ipv4(std::string_view text) noexcept {
   constexpr int kParts = 4;
   for (int part = 1; part <= kParts; ++part) {
     const std::string_view number = text.substr(0, text.find('.'));
-    unsigned value = 0;
-    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || stop != number.data() + number.size() || value > kMaxByte ||
+    if (to_number<unsigned>(number).value_or(kMaxByte + 1) > kMaxByte ||
         (number.size() > 1 && number.starts_with('0'))) {
       return false;
     }

@@ -5,7 +5,6 @@
 #include <bitset>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>

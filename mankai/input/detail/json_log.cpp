@@ -1,7 +1,7 @@
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "mankai/base/number.hpp"
 #include "mankai/input/detail/json_values.hpp"
 #include "mankai/input/detail/log_formats.hpp"
 #include "mankai/input/detail/text_fields.hpp"
@@ -42,12 +42,11 @@ constexpr std::array<FieldNames, Field::count> kNames = {{
 std::optional<Time> time_with_exponent(std::string_view text) noexcept {
   constexpr double kMicro = 1e6;
   constexpr double kLargest = 1e11;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds < kLargest)) {
+  const auto seconds = to_number<double>(text);
+  if (!seconds || !(*seconds >= 0 && *seconds < kLargest)) {
     return std::nullopt;
   }
-  return Time(Duration(std::llround(seconds * kMicro)));
+  return Time(Duration(std::llround(*seconds * kMicro)));
 }
 
 std::optional<Time> time_of(std::string_view text) noexcept {

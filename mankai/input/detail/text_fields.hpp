@@ -1,13 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "mankai/base/ascii.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/input/log_record.hpp"
 
 // Shared by the parsers of several formats.
@@ -52,13 +52,9 @@ template <class Number>
   if (text.empty() || text == "-") {
     return true;
   }
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return false;
-  }
-  out = value;
-  return true;
+  const auto number = to_number<Number>(text);
+  out = number ? number : out;
+  return number.has_value();
 }
 
 /// Reads a status: a number below 1000, where 0 means none.

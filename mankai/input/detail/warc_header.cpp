@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "mankai/base/ascii.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/input/detail/text_fields.hpp"
 #include "mankai/input/detail/time_scan.hpp"
 
@@ -101,13 +101,11 @@ Result<std::uint64_t> length_of(const WarcFields& fields) {
   if (!fields.length) {
     return fail(ErrorCode::corrupt, "has no Content-Length");
   }
-  std::uint64_t length = 0;
-  const char* const end = fields.length->data() + fields.length->size();
-  const auto read = std::from_chars(fields.length->data(), end, length);
-  if (read.ec != std::errc() || read.ptr != end || length > kWarcBlockBytesMax) {
+  const auto length = to_number<std::uint64_t>(*fields.length);
+  if (!length || *length > kWarcBlockBytesMax) {
     return fail(ErrorCode::corrupt, "has an invalid Content-Length \"" + *fields.length + "\"");
   }
-  return length;
+  return *length;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "mankai/file/file.hpp"

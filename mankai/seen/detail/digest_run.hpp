@@ -4,7 +4,6 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "mankai/base/region.hpp"
 #include "mankai/file/open_file.hpp"

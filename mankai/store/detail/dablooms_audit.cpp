@@ -2,12 +2,9 @@
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 

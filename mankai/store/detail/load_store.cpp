@@ -41,22 +41,23 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
 }
 
 // A commit without a change is as old as what it commits.
-bool is_new(const JournalRecord& record, std::uint64_t base) noexcept {
-  return record.sequence > base && record.last_sequence() > base;
+bool is_new(const JournalRecord& record, std::uint64_t file_sequence) noexcept {
+  return record.sequence > file_sequence && record.last_sequence() > file_sequence;
 }
 
 /// Reads a journal to find which of its records must be replayed, and where they end. Changes nothing.
 class Survey {
  public:
-  Survey(std::uint64_t base, RecoveryReport& report) noexcept : base_(base), report_(report) {}
+  Survey(std::uint64_t file_sequence, RecoveryReport& report) noexcept
+      : file_sequence_(file_sequence), report_(report) {}
 
   Result<JournalState> run(JournalReader& journal) {
     state_ = {.superblock = journal.superblock(),
               .end = journal.offset(),
               .next_sequence = journal.superblock().first_sequence};
-    if (state_.next_sequence > base_ + 1) {
+    if (state_.next_sequence > file_sequence_ + 1) {
       return fail(ErrorCode::corrupt, "begins with change " + std::to_string(state_.next_sequence) +
-                                          ", and its file ends with change " + std::to_string(base_) +
+                                          ", and its file ends with change " + std::to_string(file_sequence_) +
                                           ": the file is older than its journal; restore both from one copy");
     }
     while (const auto record = journal.next()) {
@@ -78,19 +79,19 @@ class Survey {
 
   // The image has all of a record or none of it, since checkpoints are made between batches.
   [[nodiscard]] Result<void> check_not_split(const JournalRecord& record) const {
-    if (record.sequence > base_ || record.last_sequence() <= base_) {
+    if (record.sequence > file_sequence_ || record.last_sequence() <= file_sequence_) {
       return {};
     }
     return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(record.offset) + " has changes " +
                                         std::to_string(record.sequence) + " to " +
                                         std::to_string(record.last_sequence()) +
                                         ", of which the file has some and lacks others, as it ends with change " +
-                                        std::to_string(base_) + "; restore both from one copy");
+                                        std::to_string(file_sequence_) + "; restore both from one copy");
   }
 
   void take(const JournalRecord& record) {
     ++batch_.records;
-    if (is_new(record, base_)) {
+    if (is_new(record, file_sequence_)) {
       ++batch_.replayed;
       batch_.changes += record.change.keys;
       batch_.sequence = record.last_sequence();
@@ -117,7 +118,7 @@ class Survey {
   }
 
   Result<JournalState> finish(const JournalReader& journal) {
-    MANKAI_ASSIGN(auto end, journal.end(base_));
+    MANKAI_ASSIGN(auto end, journal.end(file_sequence_));
     report_.dropped_at = state_.end;
     report_.bytes_dropped = end.offset - state_.end + end.bytes_dropped;
     report_.reason = batch_.records != 0 && end.reason.empty()
@@ -126,7 +127,7 @@ class Survey {
     return state_;
   }
 
-  std::uint64_t base_;
+  std::uint64_t file_sequence_;
   RecoveryReport& report_;
   JournalState state_{};
   Batch batch_;
@@ -175,7 +176,7 @@ struct Surroundings {
   std::optional<JournalState> journal;  ///< of `file`
   RecoveryReport report;
 
-  [[nodiscard]] std::uint64_t base() const noexcept { return footer ? footer->footer.sequence : 0; }
+  [[nodiscard]] std::uint64_t file_sequence() const noexcept { return footer ? footer->footer.sequence : 0; }
 };
 
 Result<void> survey(Surroundings& found, JournalFile file) {
@@ -184,7 +185,7 @@ Result<void> survey(Surroundings& found, JournalFile file) {
   }
   JournalReader journal(file.superblock, file.records.bytes());
   MANKAI_TRY(check_belongs(found.footer, journal));
-  MANKAI_ASSIGN(auto state, Survey(found.base(), found.report).run(journal));
+  MANKAI_ASSIGN(auto state, Survey(found.file_sequence(), found.report).run(journal));
   found.journal = state;
   found.journal->damaged_superblocks = file.damaged_superblocks;
   found.file = std::move(file);
@@ -239,7 +240,7 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
   while (journal.offset() < found.journal->end) {
     const auto record = journal.next();
     MANKAI_ASSERT(record.has_value());  // the survey has read them, in the same memory
-    if (record->has_change && is_new(*record, found.base())) {
+    if (record->has_change && is_new(*record, found.file_sequence())) {
       MANKAI_TRY(redo(filter, *record));
     }
   }

@@ -1,6 +1,5 @@
 #include <new>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
@@ -31,7 +30,7 @@ Result<void> Store::Impl::resume_journal(const detail::JournalState& state) {
   MANKAI_TRY(journal.sync());
   journal_.start(std::move(journal));
   if (footer_ && footer_->is_open == 0) {
-    MANKAI_TRY(set_open_mark(true));
+    MANKAI_TRY(mark_file(FileState::open));
   }
   return start_workers();
 }
@@ -47,8 +46,8 @@ Result<void> Store::Impl::start_writing() {
   MANKAI_TRY(lock_->check_at(path_));
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
-  // From here on the journal stays: after a failed write of the mark, the disk may have the mark or not.
-  auto marked = footer_ ? set_open_mark(true) : write_base(filter_.seal_parts(), snapshot(), Next::open);
+  // From here on the journal stays: after a failed write of the flag, the disk may have the flag or not.
+  auto marked = footer_ ? mark_file(FileState::open) : replace_file(filter_.seal_parts(), snapshot(), FileState::open);
   return marked ? marked : journal_.give_up(marked.error());
 }
 
@@ -68,17 +67,17 @@ Result<void> Store::Impl::make_journal() {
   return {};
 }
 
-// Writes the mark in place, with two exceptions that write the file anew. Other hard links to the file, such as a
-// backup, must not get a mark, since they have no journal. A footer of version 1 has a single copy.
-Result<void> Store::Impl::set_open_mark(bool is_open) {
+// Writes the flag in place, with two exceptions that write the file anew. Other hard links to the file, such as a
+// backup, must not be open, since they have no journal. A footer of version 1 has a single copy.
+Result<void> Store::Impl::mark_file(FileState state) {
   StoreFooter marked = *footer_;
   marked.store_id = store_id_;
-  marked.is_open = is_open ? 1 : 0;
+  marked.is_open = state == FileState::open ? 1 : 0;
   marked.replaced_id = 0;
   MANKAI_TRY(lock_->check_at(path_));
   MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
   if (file.links() > 1 || marked.version != kFooterVersion) {
-    return write_base(filter_.seal_parts(), snapshot(), is_open ? Next::open : Next::closed);
+    return replace_file(filter_.seal_parts(), snapshot(), state);
   }
   MANKAI_TRY(replace_footer(file, marked));
   footer_ = marked;
@@ -180,19 +179,20 @@ Result<void> Store::Impl::commit_journaled(std::string_view position, std::uniqu
 // Writes the file anew; does not start a journal.
 Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   MANKAI_TRY(check_usable());
-  Snapshot base = snapshot();
-  base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
-  base.position = SourcePosition::of(position).value_or(SourcePosition());
-  base.position = base.position.empty() ? position_ : base.position;
-  if (auto written = write_base(filter_.seal_parts(), base, journal_ ? Next::open : Next::closed); !written) {
+  Snapshot saved = snapshot();
+  saved.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
+  saved.position = SourcePosition::of(position).value_or(SourcePosition());
+  saved.position = saved.position.empty() ? position_ : saved.position;
+  if (auto written = replace_file(filter_.seal_parts(), saved, journal_ ? FileState::open : FileState::closed);
+      !written) {
     return journal_.give_up(written.error());
   }
   is_in_batch_ = false;
   has_uncommitted_ = false;
   changes_in_memory_ = 0;
-  position_ = base.position;
-  journal_.note_commit(base.sequence);
-  forget_journal(base);
+  position_ = saved.position;
+  journal_.note_commit(saved.sequence);
+  forget_journal(saved);
   return {};
 }
 

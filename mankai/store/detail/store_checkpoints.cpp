@@ -54,16 +54,16 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
          journal_bytes >= filter_.image_bytes() + checkpoint_delay_;
 }
 
-Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
+Result<void> Store::Impl::replace_file(const Parts& parts, const Snapshot& saved, FileState state) {
   MANKAI_TRY(lock_->check_at(path_));
   MANKAI_ASSIGN(auto file, NewFile::create(path_, Existing::replace, &*lock_, calls_));
   StoreFooter wanted{};
   wanted.store_id = store_id_;
-  wanted.sequence = base.sequence;
-  wanted.is_open = next == Next::open ? 1 : 0;
-  set_position(wanted, base.position);
+  wanted.sequence = saved.sequence;
+  wanted.is_open = state == FileState::open ? 1 : 0;
+  set_position(wanted, saved.position);
   // A closed file that stays closed keeps it: before the folder is synced, a crash may bring that journal back.
-  wanted.replaced_id = next == Next::closed && footer_ ? footer_->replaced_id : 0;
+  wanted.replaced_id = state == FileState::closed && footer_ ? footer_->replaced_id : 0;
   MANKAI_ASSIGN(const auto footer, detail::write_store(file, parts, wanted));
   // Again, because writing the file takes long.
   MANKAI_TRY(lock_->check_at(path_));
@@ -75,29 +75,29 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   return placed;
 }
 
-Result<void> Store::Impl::checkpoint_in_place(Next next) {
-  const Snapshot base = snapshot();
-  MANKAI_TRY(write_base(filter_.seal_parts(), base, next));
-  forget_journal(base);
+Result<void> Store::Impl::checkpoint_in_place() {
+  const Snapshot saved = snapshot();
+  MANKAI_TRY(replace_file(filter_.seal_parts(), saved, FileState::open));
+  forget_journal(saved);
   return {};
 }
 
-// The image has the journal up to `base`; if that is the whole journal, it restarts at its front.
-void Store::Impl::forget_journal(const Snapshot& base) {
+// The image has the journal up to `saved`; if that is the whole journal, it restarts at its front.
+void Store::Impl::forget_journal(const Snapshot& saved) {
   checkpoint_delay_ = 0;
   checkpoint_failure_.reset();
-  const bool is_all = !journal_ || (journal_->end() == base.journal_end && !has_uncommitted_);
-  if (journal_ && !(is_all && restart_journal(base))) {
+  const bool is_all = !journal_ || (journal_->end() == saved.journal_end && !has_uncommitted_);
+  if (journal_ && !(is_all && restart_journal(saved))) {
     // The journal continues where it is, and later records say that the disk has all changes of the image. Until the
     // disk has the superblock that forgets the earlier records, it must have these records, too.
-    if (auto synced = base.is_synced ? Result<void>{} : journal_.sync_commits(base.commits); !synced) {
+    if (auto synced = saved.is_synced ? Result<void>{} : journal_.sync_commits(saved.commits); !synced) {
       return;
     }
-    if (auto forgotten = forget_records(base); !forgotten) {
+    if (auto forgotten = forget_records(saved); !forgotten) {
       return;
     }
   }
-  journal_.raise_durable(base.sequence);
+  journal_.raise_durable(saved.sequence);
   if (is_all) {
     journal_.set_all_durable();
   }
@@ -105,15 +105,15 @@ void Store::Impl::forget_journal(const Snapshot& base) {
 
 // After an in-memory batch the next record does not continue the old ones: it is valid only once the disk has the
 // superblock that forgets them.
-Result<void> Store::Impl::forget_records(const Snapshot& base) {
-  const bool leaps = journal_->end() == base.journal_end && journal_->next_sequence() != base.sequence + 1;
-  journal_->forget(base.journal_end, base.sequence + 1);
+Result<void> Store::Impl::forget_records(const Snapshot& saved) {
+  const bool leaps = journal_->end() == saved.journal_end && journal_->next_sequence() != saved.sequence + 1;
+  journal_->forget(saved.journal_end, saved.sequence + 1);
   return leaps ? journal_.sync_now() : Result<void>{};
 }
 
 // Returns false if the file system has no room for the front again.
-bool Store::Impl::restart_journal(const Snapshot& base) {
-  return journal_->restart(random_word(), base.sequence + 1).has_value();
+bool Store::Impl::restart_journal(const Snapshot& saved) {
+  return journal_->restart(random_word(), saved.sequence + 1).has_value();
 }
 
 Result<void> Store::Impl::checkpoint() {
@@ -122,7 +122,7 @@ Result<void> Store::Impl::checkpoint() {
   if (is_in_batch_ || has_uncommitted_) {
     return fail(ErrorCode::invalid_argument, path_ + ": no checkpoint can be made within a batch; commit it first");
   }
-  return journal_ ? checkpoint_in_place(Next::open) : Result<void>{};
+  return journal_ ? checkpoint_in_place() : Result<void>{};
 }
 
 // After a failure memory has changes that the file must not get.
@@ -141,20 +141,20 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   if (!may_checkpoint(is_time)) {
     return {};
   }
-  Snapshot base = snapshot();
+  Snapshot saved = snapshot();
   const Parts parts = filter_.seal_parts();
   const auto copy =
       filter_.image_bytes() > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
   if (!copy) {
-    return checkpoint_in_place(Next::open);
+    return checkpoint_in_place();
   }
   lock.unlock();
-  MANKAI_TRY(write_base({copy->bytes()}, base, Next::open));
+  MANKAI_TRY(replace_file({copy->bytes()}, saved, FileState::open));
   // Synced here, concurrently with changes: forget_journal needs the sync and blocks changes.
-  MANKAI_TRY(journal_.sync_commits(base.commits));
-  base.is_synced = true;
+  MANKAI_TRY(journal_.sync_commits(saved.commits));
+  saved.is_synced = true;
   lock.lock();
-  forget_journal(base);
+  forget_journal(saved);
   const bool is_far = journal_->end() > kMaxJournalEnd;
   lock.unlock();
   if (journal_.release_forgotten() && !is_far) {
@@ -162,7 +162,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   }
   lock.lock();
   const bool must_wait = may_checkpoint(true) && is_over_limit(journal_->end() / kPatience);
-  return must_wait ? checkpoint_in_place(Next::open) : Result<void>{};
+  return must_wait ? checkpoint_in_place() : Result<void>{};
 }
 
 // Most stores are opened for a few changes and need no thread, so threads start with the first change.
@@ -253,7 +253,8 @@ Result<void> Store::Impl::close_files() {
     return sync();
   }
   const bool has_all = footer_->sequence == sequence() && position_of(*footer_) == position_;
-  auto closed = has_all ? set_open_mark(false) : write_base(filter_.seal_parts(), snapshot(), Next::closed);
+  auto closed =
+      has_all ? mark_file(FileState::closed) : replace_file(filter_.seal_parts(), snapshot(), FileState::closed);
   if (!closed) {
     static_cast<void>(sync());
     return closed;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <optional>
-#include <variant>
 
 #include "mankai/file/file_lock.hpp"
 #include "mankai/file/open_file.hpp"

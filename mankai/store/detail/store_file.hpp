@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "mankai/file/new_file.hpp"
 #include "mankai/filter/any_filter.hpp"

@@ -71,7 +71,7 @@ class Store::Impl {
   }
 
  private:
-  enum class Next : std::uint8_t { open, closed };
+  enum class FileState : std::uint8_t { open, closed };
   using Parts = std::vector<std::span<const std::byte>>;
   struct Snapshot {
     std::uint64_t sequence;
@@ -93,7 +93,7 @@ class Store::Impl {
   Result<void> start_writing();
   Result<void> make_journal();
   Result<void> sync_new_journal(JournalWriter& journal) const;
-  Result<void> set_open_mark(bool is_open);
+  Result<void> mark_file(FileState state);
   Result<void> close_files();
   template <class Encode>
   Result<Change> encoded(const Encode& encode, std::size_t begin, std::size_t count) const;
@@ -105,13 +105,13 @@ class Store::Impl {
   /// Releases the lock before it waits for the disk.
   Result<void> commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Snapshot snapshot() const;
-  Result<void> checkpoint_in_place(Next next);
+  Result<void> checkpoint_in_place();
   /// Starts the journal at its front again; the file has all of it. Returns false if there is no room.
-  [[nodiscard]] bool restart_journal(const Snapshot& base);
-  /// Drops the records up to `base`; the journal continues where it is.
-  [[nodiscard]] Result<void> forget_records(const Snapshot& base);
+  [[nodiscard]] bool restart_journal(const Snapshot& saved);
+  /// Drops the records up to `saved`; the journal continues where it is.
+  [[nodiscard]] Result<void> forget_records(const Snapshot& saved);
   /// After a checkpoint: one or the other.
-  void forget_journal(const Snapshot& base);
+  void forget_journal(const Snapshot& saved);
   [[nodiscard]] bool may_checkpoint(bool is_time) const noexcept;
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
   Result<void> start_workers();
@@ -119,8 +119,8 @@ class Store::Impl {
   void call_for_checkpoint();
 
   // With checkpoint_mutex_ held:
-  /// Writes the file anew as of `base`.
-  Result<void> write_base(const Parts& parts, const Snapshot& base, Next next);
+  /// Writes the file anew as of `saved`.
+  Result<void> replace_file(const Parts& parts, const Snapshot& saved, FileState state);
   /// Writes a copy of the filter while changes continue; checkpoint_in_place blocks them.
   Result<void> checkpoint_beside(bool is_time);
   void try_checkpoint(bool is_time);

@@ -3,6 +3,7 @@
 /// Bytes, schemes and ports of URLs, for both parsers.
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,26 @@ inline constexpr Scheme kSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21},
 [[nodiscard]] constexpr bool begins_with_port(std::string_view text, std::string_view ends) noexcept {
   const auto* const stop = std::ranges::find_if_not(text, is_digit);
   return stop != text.begin() && (stop == text.end() || ends.contains(*stop));
+}
+
+/// Parses a part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x"; saturates.
+[[nodiscard]] inline std::optional<std::uint64_t> parse_ipv4_part(std::string_view text) noexcept {
+  constexpr int kHexadecimal = 16;
+  constexpr int kOctal = 8;
+  int radix = 10;
+  if (text.starts_with("0x")) {
+    radix = kHexadecimal;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    radix = kOctal;
+    text.remove_prefix(1);
+  }
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
+  if (stop != text.data() + text.size() || error == std::errc::invalid_argument) {
+    return std::nullopt;
+  }
+  return error == std::errc() ? value : UINT64_MAX;
 }
 
 /// Returns nothing if the text is not a number up to 65535. An empty text is 0.

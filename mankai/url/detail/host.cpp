@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -16,9 +15,6 @@
 namespace mankai::url {
 namespace {
 
-constexpr int kDecimal = 10;
-constexpr int kOctal = 8;
-constexpr int kHexadecimal = 16;
 constexpr std::size_t kIpv4Bytes = 4;
 constexpr std::size_t kIpv6Bytes = 16;
 
@@ -59,22 +55,6 @@ bool strip_port(std::string_view& host, std::optional<std::uint16_t>& port) noex
   return true;
 }
 
-// Parses a number as in C: 0x is hexadecimal, a leading 0 octal.
-std::optional<std::uint32_t> parse_number(std::string_view text) noexcept {
-  int base = kDecimal;
-  if (text.starts_with("0x")) {
-    base = kHexadecimal;
-    text.remove_prefix(2);
-  } else if (text.size() > 1 && text.front() == '0') {
-    base = kOctal;
-    text.remove_prefix(1);
-  }
-  std::uint32_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  const bool is_number = error == std::errc() && stop == text.data() + text.size();
-  return is_number ? std::optional(value) : std::nullopt;
-}
-
 // Windows reads a dotted quad followed by a space and anything as the address, up to 15 bytes in all.
 std::string_view without_space_and_rest(std::string_view host) noexcept {
   constexpr std::size_t kLongestQuad = 15;
@@ -96,12 +76,12 @@ std::optional<std::array<std::uint8_t, kIpv4Bytes>> parse_ipv4(std::string_view 
   std::size_t filled = 0;
   while (filled < kIpv4Bytes) {
     const std::size_t dot = host.find('.');
-    const auto number = parse_number(host.substr(0, dot));
-    if (!number) {
+    const auto number = parse_ipv4_part(host.substr(0, dot));
+    if (!number || *number > UINT32_MAX) {
       return std::nullopt;
     }
     if (dot == std::string_view::npos) {
-      std::uint32_t rest = *number;
+      std::uint64_t rest = *number;
       for (std::size_t i = kIpv4Bytes; i-- > filled; rest >>= 8U) {
         address[i] = static_cast<std::uint8_t>(rest);
       }

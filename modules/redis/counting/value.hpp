@@ -2,8 +2,6 @@
 
 /// The filter of a CBF.* key: counters in slices, with a range of ids per slice (scalable_counting_bloom.hpp).
 
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"

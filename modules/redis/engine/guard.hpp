@@ -1,6 +1,5 @@
 #pragma once
 
-#include <new>
 #include <utility>
 
 #include "modules/redis/engine/redis_abi.hpp"

@@ -67,7 +67,6 @@ const std::array kBindings = {
     Binding{"RedisModule_LogIOError", static_cast<void*>(&engine.log_io_error)},
     Binding{"RedisModule_EmitAOF", static_cast<void*>(&engine.emit_aof)},
     Binding{"RedisModule_DigestAddStringBuffer", static_cast<void*>(&engine.digest_add_string_buffer)},
-    Binding{"RedisModule_DigestAddLongLong", static_cast<void*>(&engine.digest_add_long_long)},
     Binding{"RedisModule_DigestEndSequence", static_cast<void*>(&engine.digest_end_sequence)},
     Binding{"RedisModule_DefragAlloc", static_cast<void*>(&engine.defrag_alloc)},
     Binding{"RedisModule_DefragShouldStop", static_cast<void*>(&engine.defrag_should_stop)},

@@ -117,7 +117,6 @@ inline constexpr int kBeginAtIndex = 2;
 inline constexpr int kFindRange = 2;
 inline constexpr std::uint64_t kKeyReadOnly = 1U << 0U;
 inline constexpr std::uint64_t kKeyReadWrite = 1U << 1U;
-inline constexpr std::uint64_t kKeyOverwrite = 1U << 2U;
 inline constexpr std::uint64_t kKeyAccess = 1U << 4U;
 inline constexpr std::uint64_t kKeyUpdate = 1U << 5U;
 inline constexpr std::uint64_t kKeyInsert = 1U << 6U;
@@ -229,7 +228,6 @@ struct Engine {
   void (*log_io_error)(Io*, const char* level, const char* format, ...);
   void (*emit_aof)(Io*, const char* command, const char* format, ...);
   void (*digest_add_string_buffer)(DigestState*, const char*, std::size_t);
-  void (*digest_add_long_long)(DigestState*, long long);
   void (*digest_end_sequence)(DigestState*);
   void* (*defrag_alloc)(DefragState*, void* data);  ///< null: the block stays in place
   int (*defrag_should_stop)(DefragState*);

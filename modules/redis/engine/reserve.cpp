@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "mankai/base/number.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/memory.hpp"
@@ -108,11 +109,11 @@ std::optional<std::array<std::uint64_t, 2>> read_seed(std::string_view text) noe
     return std::nullopt;
   }
   for (std::size_t word = 0; word < seed.size(); ++word) {
-    const char* first = text.data() + word * kWordDigits;
-    const auto [end, problem] = std::from_chars(first, first + kWordDigits, seed[word], kHexadecimal);
-    if (problem != std::errc() || end != first + kWordDigits) {
+    const auto value = to_number<std::uint64_t>(text.substr(word * kWordDigits, kWordDigits), kHexadecimal);
+    if (!value) {
       return std::nullopt;
     }
+    seed[word] = *value;
   }
   return seed;
 }

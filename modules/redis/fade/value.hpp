@@ -3,7 +3,6 @@
 /// The filter of a FADE.* key: recent items, where newer items overwrite older ones. It has no clock: an item's age is
 /// the number of items added after it.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -16,13 +15,13 @@ namespace mankai::redis {
 
 /// One slot per item would save an eighth of the memory, but lose a tenth of the items after capacity / 6 later ones;
 /// with two slots, after capacity / 3.
-inline constexpr std::uint32_t kUsualSlots = 2;
+inline constexpr std::uint32_t kDefaultSlots = 2;
 
 /// What a filter is created with; replicas get all of it.
 struct FadeSettings {
   double fpr = 0;                   ///< maximum
   std::uint64_t capacity_keys = 0;  ///< number of later items after which half of the items are still found
-  std::uint32_t k = kUsualSlots;    ///< slots per item
+  std::uint32_t k = kDefaultSlots;  ///< slots per item
   HashSpec hash;
 };
 

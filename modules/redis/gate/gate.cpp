@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string_view>
 
+#include "mankai/base/number.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/gate/value.hpp"
 #include "modules/redis/image/move.hpp"
@@ -18,28 +17,19 @@ namespace {
 
 constexpr const char* kBadPosition = "ERR bad position: give a number below 2^63, or one such as 0/16B3748";
 
-template <int Base>
-std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t most) noexcept {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, Base);
-  const bool is_one = error == std::errc() && end == text.data() + text.size() && value <= most;
-  return is_one ? std::optional(value) : std::nullopt;
-}
-
 // A number, or two hexadecimal halves separated by a slash, as PostgreSQL writes log positions.
 std::optional<std::uint64_t> read_position(std::string_view text) noexcept {
-  constexpr int kDecimal = 10;
   constexpr int kHexadecimal = 16;
   constexpr unsigned kHalfBits = 32;
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr std::uint64_t kMostHalf = std::numeric_limits<std::uint32_t>::max();
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) {
-    return whole_number<kDecimal>(text, kMost);
+  auto number = to_number<std::uint64_t>(text);
+  if (slash != std::string_view::npos) {
+    const auto upper = to_number<std::uint32_t>(text.substr(0, slash), kHexadecimal);
+    const auto lower = to_number<std::uint32_t>(text.substr(slash + 1), kHexadecimal);
+    number = upper && lower ? std::optional((std::uint64_t{*upper} << kHalfBits) | *lower) : std::nullopt;
   }
-  const auto upper = whole_number<kHexadecimal>(text.substr(0, slash), kMost >> kHalfBits);
-  const auto lower = whole_number<kHexadecimal>(text.substr(slash + 1), kMostHalf);
-  return upper && lower ? std::optional((*upper << kHalfBits) | *lower) : std::nullopt;
+  return number && *number <= kMost ? number : std::nullopt;
 }
 
 /// GATE.APPLY key source from from-mark to to-mark count item … item …: adds the first `count` items, removes the rest.

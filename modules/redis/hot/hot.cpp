@@ -64,7 +64,7 @@ Result<HotSettings> read_settings(const Call& call) {
 using HotLookup = ImageLookup<HotValue>;
 using Tell = double (HotValue::*)(std::string_view key, Time at) const noexcept;
 
-constexpr std::size_t kUsualTop = 10;
+constexpr std::size_t kDefaultTop = 10;
 /// Per command: takes a few milliseconds, mostly for the reply.
 constexpr long long kMostTop = 10'000;
 
@@ -86,7 +86,7 @@ Answer tell_at(const Call& call, Tell tell) {
 }
 
 struct TopRequest {
-  std::size_t most = kUsualTop;
+  std::size_t most = kDefaultTop;
   std::size_t skip = 0;
   bool has_counts = false;
   std::optional<Moment> at;

@@ -12,10 +12,10 @@ namespace mankai::redis {
 namespace {
 
 // The defaults of the command `mankai hot`.
-constexpr Duration kUsualHalfLife = std::chrono::hours(1);
-constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 10;
+constexpr Duration kDefaultHalfLife = std::chrono::hours(1);
+constexpr std::uint64_t kDefaultBytes = std::uint64_t{256} << 10;
 constexpr std::int64_t kEpochsPerHalfLife = 64;
-constexpr double kUsualFpr = 0.01;
+constexpr double kDefaultFpr = 0.01;
 
 // hot_reserve prepends ERR.
 std::unexpected<Error> wrong(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
@@ -90,7 +90,7 @@ Result<Decay> HotRequest::decay() const {
     }
     return epoch_ ? Decay::of(*lambda_, *epoch_) : wrong("LAMBDA needs EPOCH: how often counts are multiplied by it");
   }
-  const Duration half_life = half_life_.value_or(kUsualHalfLife);
+  const Duration half_life = half_life_.value_or(kDefaultHalfLife);
   if (epoch_ && *epoch_ > half_life / kEpochsPerHalfLife) {
     return wrong("an epoch of " + to_text(*epoch_) + " is too long for a half-life of " + to_text(half_life) +
                  ": give " + to_text(half_life / kEpochsPerHalfLife) +
@@ -108,9 +108,9 @@ Result<HotSettings> HotRequest::settings() const {
   }
   MANKAI_ASSIGN(const auto decay, this->decay());
   return HotSettings{.decay = decay,
-                     .bytes = capacity_keys_ ? 0 : bytes_.value_or(kUsualBytes),
+                     .bytes = capacity_keys_ ? 0 : bytes_.value_or(kDefaultBytes),
                      .capacity_keys = capacity_keys_.value_or(0),
-                     .fpr = fpr_.value_or(kUsualFpr),
+                     .fpr = fpr_.value_or(kDefaultFpr),
                      .hash = hash_.hash()};
 }
 

@@ -3,7 +3,6 @@
 /// Arguments of HOT.RESERVE, and how replicas create the same filter.
 
 #include <optional>
-#include <string>
 
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/reserve.hpp"

@@ -6,7 +6,6 @@
 /// about 10 bits per URL at 1%, reads one cache line per slice, and grows. layered-url-bloom would also answer for
 /// prefixes, which no command needs. It reads as many lines as the path is deep, and does not grow.
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>

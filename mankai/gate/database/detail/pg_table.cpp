@@ -1,11 +1,11 @@
 #include "mankai/gate/database/detail/pg_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "mankai/base/number.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -17,12 +17,6 @@ constexpr int kLeastVersion = 150000;
 std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
 std::unexpected<Error> missing(std::string what) { return fail(ErrorCode::not_found, std::move(what)); }
-
-std::uint32_t to_number(std::string_view text) {
-  std::uint32_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
@@ -102,7 +96,7 @@ Result<void> find_key(PgConnection& connection, PgTable& table) {
     return refuse("column " + table.key + " of table " + table.name +
                   " is generated, and PostgreSQL does not send such columns: take one that is stored by itself");
   }
-  table.key_type = to_number(answer.text(0, 0));
+  table.key_type = to_number<std::uint32_t>(answer.text(0, 0)).value_or(0);
   return {};
 }
 
@@ -148,7 +142,7 @@ Result<PgTable> find_table(PgConnection& connection, const RowSourceSettings& se
   }
   MANKAI_TRY(check_kind(answer, settings.table));
   MANKAI_ASSIGN(auto key, column_name(connection, settings.key));
-  PgTable table{.relation = to_number(answer.text(0, oid)),
+  PgTable table{.relation = to_number<std::uint32_t>(answer.text(0, oid)).value_or(0),
                 .name = std::string(answer.text(0, name)),
                 .key = std::move(key),
                 .key_type = 0,
