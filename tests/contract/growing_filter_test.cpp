@@ -408,7 +408,8 @@ TEST_P(GrowingContract, filters_of_other_seeds_or_growth_are_refused_by_name) {
 }
 
 TEST_P(GrowingContract, a_merge_without_memory_leaves_both_as_they_were) {
-  CountingMemory counter(4);
+  // A filter that is doubled in place has few sub-filters to copy.
+  CountingMemory counter(GetParam().kind->has_lock_free_readers ? 4 : 1);
   auto filter = make_growing(GetParam(), {.memory = counter.memory()});
   filter.insert(Digest{1});
   auto other = make_growing(GetParam());

@@ -18,8 +18,8 @@
 /// Formula: rate of a sub-filter at its capacity 7.64 / 2^f without growth, and 7.64 (d / 2 + 1) / 2^(8 + e) after d
 ///          doublings with e extension bits. The first two sub-filters have a third of the rate each, and every further
 ///          one half of what is left: the whole stays below the target.
-///          Bits per key at capacity and 1 %: 11.2 fixed, 14.7 growing; 13.4 and 16.8 with two bits of count, 14.9 and
-///          20.9 with four. A doubled filter has half of its slots free.
+///          Bits per key at capacity and 1 %: 11.2 fixed, 14.9 growing; 13.4 and 16.8 with two bits of count, 14.9 and
+///          22.4 with four. A doubled filter has half of its slots free.
 /// Cannot:  distinguish a false positive from a member: removing an absent key removes a unit of some member at the
 ///          false-positive rate. If an insertion is skipped because the key is found (add-if-absent), the key has no
 ///          unit of its own, and removing it may remove the key that it was mistaken for.

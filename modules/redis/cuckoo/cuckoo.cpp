@@ -302,7 +302,8 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, CuckooSetting
   }
   MANKAI_TRY(lookup.must_be_whole());
   Cuckoo& filter = lookup.value()->filter();
-  if (!is_new && call.is_from_client() && filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions)) {
+  if (!is_new && call.is_from_client() &&
+      filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions)) {
     return refuse("Maximum expansions reached");
   }
   advance_to_clock(call, filter, kAdvance);
