@@ -7,6 +7,7 @@
 namespace mankai::lab {
 
 /// Returns a folder's `words.json`. CMake generates this function.
+// NOLINTNEXTLINE(misc-use-internal-linkage): it is in a file of its own
 std::string_view words_of(std::string_view folder);
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -11,8 +12,8 @@ namespace mankai {
 template <class Number>
 [[nodiscard]] std::optional<Number> to_number(std::string_view text, std::same_as<int> auto... radix) noexcept {
   Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, radix...);
+  const char* const end = std::to_address(text.end());
+  const auto [stop, error] = std::from_chars(std::to_address(text.begin()), end, number, radix...);
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 

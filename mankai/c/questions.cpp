@@ -137,7 +137,7 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
 
 int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entries, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_TRY(check_given(entries, "entries"));
+    MANKAI_TRY(check_given(static_cast<const void*>(entries), "entries"));
     MANKAI_TRY(check_given(count, "count"));
     const auto* ranked = any.as<DecayedTop>();
     if (ranked == nullptr) {
@@ -171,7 +171,7 @@ int mankai_estimate(const mankai_filter* filter, mankai_estimates* estimates) {
 
 int mankai_spec(const mankai_filter* filter, char** spec) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_TRY(check_given(spec, "spec"));
+    MANKAI_TRY(check_given(static_cast<const void*>(spec), "spec"));
     const std::string text = to_string(any.spec());
     *spec = static_cast<char*>(allocate_for_caller(text.size() + 1));
     std::memcpy(*spec, text.c_str(), text.size() + 1);

@@ -200,7 +200,7 @@ TEST(DecayOps, stochastic_rounding_draws_for_neighbors_independently) {
   };
   double cells = 0;
   double ticks = 0;
-  for (std::uint32_t i = 0; i < kDraws; ++i) {
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
     cells += kept(2 * i, 1) & kept(2 * i + 1, 1);
     ticks += kept(3, 2 * i) & kept(3, 2 * i + 1);
   }

@@ -249,7 +249,7 @@ TEST_F(SeenTest, a_repeat_does_not_make_the_window_longer) {
   auto memory = Seen::create({.keys = 1000, .seed = kSeed, .window = kWindow});
   const std::string_view key = "http://a.example/";
   std::vector<std::int64_t> new_at;
-  for (std::int64_t hour = 0; hour < 24 * 30; hour += 12) {
+  for (std::int64_t hour = 0; hour < std::int64_t{24} * 30; hour += 12) {
     const Time time = at_hour(hour);
     bool seen = false;
     ASSERT_TRUE(memory->observe({&key, 1}, {&time, 1}, {&seen, 1}));

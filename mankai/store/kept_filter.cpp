@@ -14,10 +14,11 @@ Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, c
   if (!store && store.error().code == ErrorCode::not_found) {
     MANKAI_ASSIGN(auto filter, make());
     auto created = Store::create(path, std::move(filter), options);
-    // Another process may have created the file in between; if not, the error of create counts.
-    store = created ? std::move(created) : Store::open(path, options);
-    if (!store && store.error().code == ErrorCode::not_found) {
+    if (created) {
       store = std::move(created);
+    } else if (store = Store::open(path, options); !store && store.error().code == ErrorCode::not_found) {
+      // No other process has created the file in between, so the error of create counts.
+      return std::unexpected(created.error());
     }
   }
   MANKAI_ASSIGN(auto opened, std::move(store));

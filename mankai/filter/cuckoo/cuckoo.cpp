@@ -196,9 +196,9 @@ std::uint8_t lifetime_of(const Cuckoo::Options& options) noexcept {
 /// Buckets of the first sub-filter. In a small table, a few keys may share so many buckets that no move makes room: one
 /// in 3,000 filters of 30 keys would refuse a key before its capacity. A growing filter opens a sub-filter then; a
 /// fixed one has spare buckets, with which 1 of 60,000 did, and none of 60 keys or more.
-std::uint64_t first_buckets_of(const Cuckoo::Options& options) noexcept {
+std::uint64_t first_buckets_of(std::uint64_t keys, std::uint32_t growth) noexcept {
   constexpr std::uint64_t kSpareBuckets = 4;
-  return CuckooTable::buckets_for(options.keys) + (options.growth == 0 ? kSpareBuckets : 0);
+  return CuckooTable::buckets_for(keys) + (growth == 0 ? kSpareBuckets : 0);
 }
 
 ImageHeader header_of(const Cuckoo::Options& options) noexcept {
@@ -206,7 +206,7 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
       make_header(Cuckoo::kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   Params params{
-      .first_buckets = first_buckets_of(options),
+      .first_buckets = first_buckets_of(options.keys, options.growth),
       .epoch_us = static_cast<std::uint64_t>(Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()),
       .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
       .lifetime = lifetime_of(options),
@@ -226,7 +226,7 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
 Result<Cuckoo::Size> Cuckoo::size_of(const Options& options) {
   MANKAI_TRY(check_options(options));
   const CuckooSlot slot = slot_of(header_of(options), 0);
-  const std::uint64_t buckets = first_buckets_of(options);
+  const std::uint64_t buckets = first_buckets_of(options.keys, options.growth);
   return Size{.slot = slot,
               .cells_bytes = CuckooTable::cells_bytes_for(buckets, slot.bits()),
               .load = static_cast<double>(options.keys) / static_cast<double>(buckets * cuckoo::kSlotsPerBucket)};
@@ -259,7 +259,12 @@ Result<void> Cuckoo::check_header(const ImageHeader& header) {
       params.fingerprint_bits > kMostFingerprint || params.core_bits != slot_of(header, 0).core()) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
   }
-  return check_growing(header, growth_of(factor_of(params)));
+  MANKAI_TRY(check_growing(header, growth_of(factor_of(params))));
+  if (params.first_buckets != first_buckets_of(header.capacity_keys, factor_of(params))) {
+    return fail(ErrorCode::corrupt, std::to_string(params.first_buckets) + " buckets at offset 64 are not those for " +
+                                        std::to_string(header.capacity_keys) + " keys at offset 40");
+  }
+  return {};
 }
 
 Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index) {
@@ -313,6 +318,7 @@ void Cuckoo::grow_once() {
       throw std::bad_alloc();
     }
     newest = std::move(*larger);
+    release_unused_backing();
     return;
   }
   // A hostile image may have the last generation that there can be.
@@ -546,6 +552,10 @@ void Cuckoo::compact() noexcept {
       slices().drop_last();
     }
   }
+  if (slice_count() == 1 && taken_slots() == 0) {
+    clear();
+  }
+  release_unused_backing();
 }
 
 void Cuckoo::clear() noexcept {
@@ -554,6 +564,7 @@ void Cuckoo::clear() noexcept {
   if (first.level() != 0) {
     if (auto small = make_slice(header(), 0, tick(), memory())) {
       first = std::move(*small);
+      release_unused_backing();
       return;
     }
   }

@@ -82,7 +82,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
 
   /// Adds a unit of a key with the longest time to live. A fixed filter also accepts keys beyond its capacity
-  /// (check_room). Errors: std::bad_alloc if a sub-filter cannot be created; then nothing has changed.
+  /// (check_room). Errors: std::bad_alloc if a sub-filter cannot be created; then no key has changed.
   void insert(Digest digest) { insert_until(digest, latest_until()); }
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   /// Inserts, and returns whether the key was found before.
@@ -141,7 +141,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Copies the other filter's sub-filters into this one. The rates add up. Errors: invalid_argument if seeds, growth
   /// or time differ, or there would be too many sub-filters; out_of_space. Errors change nothing.
   [[nodiscard]] Result<void> merge(const Cuckoo& other);
-  /// Moves keys to older sub-filters with room and drops empty ones. Cost: a pass over the cells. Threads: needs the
+  /// Moves keys to older sub-filters with room and drops empty ones. Does not shrink a sub-filter, unless the filter is
+  /// empty. Cost: a pass over the cells. Threads: needs the
   /// filter alone.
   void compact() noexcept;
   /// Removes all keys, and all sub-filters but the first, which is as small again as it was created, unless there is no

@@ -26,12 +26,13 @@ struct CuckooKind {
   static constexpr std::array kOptions = {
       number_option<Options, &Options::growth, 0, Growth::kMaxFactor>(
           "growth", "S",
-          "Factor by which a full filter grows, a power of 2; with 1 it grows by --keys, and each time a lookup takes "
-          "two "
-          "cache lines more; with 0 it does not grow, takes fewer bits and refuses keys when it is full [default: 2]."),
+          "Factor by which a full filter grows, a power of 2; 1 to grow by --keys, with two more cache lines per "
+          "lookup "
+          "each time; 0 for a filter that does not grow, takes fewer bits and refuses keys when it is full "
+          "[default: 2]."),
       number_option<Options, &Options::counts, 0, 4>(
           "counts", "BITS",
-          "Bits that count how often a key was added: 4, 2 or 0. With 0 each time takes a slot, up to 8; with 0 and "
+          "Bits that count how often a key was added: 4, 2 or 0. With 0 each time takes a slot, up to 4; with 0 and "
           "--max-ttl keys cannot be removed [default: 2; with --max-ttl 0]."),
       duration_option<Options, &Options::max_ttl>(
           "max-ttl", "Longest time to live of a key: each key can have a shorter one of its own [default: none]."),

@@ -164,7 +164,7 @@ class CuckooTable::Code {
       count.is_saturated = count.is_saturated || is_stuck(value);
       return true;
     });
-    count.is_saturated = count.is_saturated || (is_plain() && count.value != 0 && is_full_pair(key));
+    count.is_saturated = count.is_saturated || (is_plain() && count.value >= most_slots(key));
     return count;
   }
 
@@ -205,9 +205,7 @@ class CuckooTable::Code {
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
     std::optional<std::pair<Place, std::uint32_t>> chosen;
     bool has_stuck = false;
-    unsigned slots = 0;
     for_each_match(key, [&](const Place& place, std::uint32_t value) {
-      ++slots;
       has_stuck = has_stuck || is_stuck(value);
       if (!chosen || extension_bits(value) >= extension_bits(chosen->second)) {
         chosen = {place, value};
@@ -217,8 +215,8 @@ class CuckooTable::Code {
     if (!chosen) {
       return {};
     }
-    const auto is_full = [&] { return table_.slot_.marker == 0 ? slots == slots_of_pair(key) : is_full_pair(key); };
-    if (has_stuck || (is_plain() && is_full())) {
+    const bool is_second = chosen->first.low != Slots::low_plane(table_.cells_, key.bucket[0]);
+    if (has_stuck || (is_plain() && may_stand_for_more(key.bucket[is_second ? 1 : 0], chosen->first, chosen->second))) {
       return {.result = EraseResult::stuck};
     }
     const auto& [place, value] = *chosen;
@@ -255,8 +253,8 @@ class CuckooTable::Code {
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
     for_each_slot(table, 0, table.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
-      // Keys that are stuck because they fill their pair must go on filling it.
-      if (is_plain() && is_full_pair(key_of(bucket, value))) {
+      // The slots of a class that is stuck must stay together.
+      if (is_plain() && may_stand_for_more(bucket, place, value)) {
         return;
       }
       if (is_free(value) || take(entry_at(bucket, value))) {
@@ -446,7 +444,7 @@ class CuckooTable::Code {
   // Adds a unit to a slot that the class has. False where it needs one more.
   bool add_to_class(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
     if (table_.slot_.count == 0) {
-      return table_.tag_mask_ == 0 ? fills_pair(key) : refresh(key, until);
+      return table_.tag_mask_ == 0 ? count_matches(key) >= most_slots(key) : refresh(key, until);
     }
     bool is_done = false;
     std::optional<Place> last;
@@ -486,39 +484,48 @@ class CuckooTable::Code {
   [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
     return key.bucket[0] == key.bucket[1] ? kSlotsPerBucket : 2 * kSlotsPerBucket;
   }
-  // Whether all slots of the key's pair match one key, whatever it is. That key may have units that were not counted.
-  [[nodiscard]] bool is_full_pair(const Key& key) const noexcept {
-    const std::size_t buckets = key.bucket[0] == key.bucket[1] ? 1 : 2;
-    std::size_t alike = 0;  // in the low plane
-    const Probe both = probe(key);
-    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned) {
-      ++alike;
-      return false;
-    });
-    if (alike != 2 * kSlotsPerBucket) {
-      return false;
-    }
-    Key longest = key;
-    std::uint32_t most = 0;
-    for (std::size_t i = 0; i < buckets; ++i) {
-      const Lanes lanes = Slots::read(table_.cells_, key.bucket[i]);
-      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
-        if (extension_bits(lanes[slot]) >= most) {
-          most = extension_bits(lanes[slot]);
-          longest = key_of(key.bucket[i], lanes[slot]);
-        }
-      }
-    }
-    return fills_pair(longest);
+  // Slots that a class without counts takes. Where a class takes both of its buckets, two such classes that share one
+  // leave no room at any load, and a doubling would seldom part them: there it takes half.
+  [[nodiscard]] unsigned most_slots(const Key& key) const noexcept {
+    return table_.slot_.marker == 0 ? slots_of_pair(key) : kSlotsPerBucket;
   }
-  // Whether all slots of the key's pair match it.
-  [[nodiscard]] bool fills_pair(const Key& key) const noexcept {
+  [[nodiscard]] unsigned count_matches(const Key& key) const noexcept {
     unsigned slots = 0;
     for_each_match(key, [&](const Place&, std::uint32_t) {
       ++slots;
       return true;
     });
-    return slots == slots_of_pair(key);
+    return slots;
+  }
+  // Whether a slot is one of the most that match some key: that key may have units that were not counted.
+  [[nodiscard]] bool may_stand_for_more(std::uint64_t bucket, const Place& place, std::uint32_t value) const noexcept {
+    const Key own = key_of(bucket, value);
+    const Probe both = probe(own);
+    unsigned alike = 0;  // in the low plane
+    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned) {
+      ++alike;
+      return false;
+    });
+    const unsigned most = most_slots(own);
+    if (alike < most) {
+      return false;
+    }
+    for (std::size_t i = 0; i < (own.bucket[0] == own.bucket[1] ? 1U : 2U); ++i) {
+      const Lanes lanes = Slots::read(table_.cells_, own.bucket[i]);
+      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
+        unsigned slots = 0;
+        bool has_own = false;
+        for_each_match(key_of(own.bucket[i], lanes[slot]), [&](const Place& match, std::uint32_t) {
+          ++slots;
+          has_own = has_own || (match.low == place.low && match.slot == place.slot);
+          return true;
+        });
+        if (has_own && slots >= most) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool take_slot(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {

@@ -11,8 +11,8 @@
 /// its class has a unit. Moves between the two buckets of a pair do not change a class. So if only inserted keys are
 /// removed, no key is lost.
 ///
-///   - Without counts, a slot is one unit. A class that fills all slots of its pair is stuck: further units were not
-///     counted, so insertions and removals do not change it.
+///   - Without counts, a slot is one unit. A class that takes 8 slots (4 if the table can be doubled) is stuck: further
+///     units were not counted, so insertions and removals do not change it.
 ///   - Counts are exact up to 2^m - 2 in a slot; a class has up to four slots, and the highest count is stuck.
 ///   - With expiry, a slot is taken until the generation of its tag; a further unit of its class keeps the later of the
 ///     two expiries. Without counts a further unit is not counted, and nothing can be removed.

@@ -245,6 +245,18 @@ class GrowingFilter {
     return slice.has_value();  // else too large to address
   }
 
+  /// Frees the image that the filter was opened from if no slice is in it any more.
+  void release_unused_backing() noexcept {
+    const std::uintptr_t start = address(backing_.bytes());
+    bool is_used = false;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      is_used = is_used || is_within(start, backing_.size(), slices_[i]);
+    }
+    if (!is_used) {
+      backing_ = {};
+    }
+  }
+
   /// The slice of the highest generation.
   [[nodiscard]] const Slice& latest() const noexcept {
     std::size_t latest = 0;

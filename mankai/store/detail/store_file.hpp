@@ -29,7 +29,7 @@ struct StoreState {
 
 /// Writes a new, closed store, and removes the journal of a store that it replaces. Errors: invalid_argument if the
 /// file or its journal exists and `existing` refuses that; locked; io; out_of_space.
-[[nodiscard]] Result<void> make_store(const std::string& path, AnyFilter& filter, Existing existing,
+[[nodiscard]] Result<void> make_store(const std::string& given, AnyFilter& filter, Existing existing,
                                       const StoreState& state, FileCalls& calls, FileMode mode = {});
 
 }  // namespace mankai::detail

@@ -135,6 +135,9 @@ bool BloomValue::is_empty() const noexcept {
   if (const auto* counting = std::get_if<std::unique_ptr<ScalableCountingBloom>>(&filter_); counting != nullptr) {
     return (*counting)->next_id() == (*counting)->first_id();
   }
+  if (const auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_); cuckoo != nullptr) {
+    return (*cuckoo)->taken_slots() == 0 && (*cuckoo)->expansions() == 0;
+  }
   return keys_inserted() == 0 && slice_count() == 1;
 }
 
@@ -185,10 +188,14 @@ std::size_t BloomValue::slice_count() const noexcept {
 }
 
 WorkShape BloomValue::work_shape() const noexcept {
+  constexpr std::uint64_t kPlentyOfRoom = std::uint64_t{1} << 40;
   return visit([&](const auto& filter) {
     if constexpr (requires { filter.growth(); }) {
       return redis::work_shape(filter, !is_nonscaling_);
     } else {
+      if (filter.growth_factor() > 1) {  // sub-filters are doubled, so there is seldom one more
+        return WorkShape{.slices = filter.slice_count() + 1, .room = kPlentyOfRoom, .newest = kPlentyOfRoom};
+      }
       const auto& newest = filter.slice(filter.slice_count() - 1);
       const std::uint64_t taken = std::min(newest.taken_slots(), newest.capacity_keys());
       return WorkShape{.slices = filter.slice_count(),
