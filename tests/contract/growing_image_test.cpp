@@ -72,10 +72,11 @@ TEST_P(GrowingImage, a_filter_from_an_image_grows_on) {
   auto stayed = grown(GetParam());
   auto copied = stayed.from_bytes(stayed.to_bytes()).value();
   auto in_place = stayed.adopt(region_of(stayed.to_bytes())).value();
+  const std::uint64_t before = stayed.capacity_keys();
   for (auto* filter : {&stayed, &copied, &in_place}) {
     insert_random(*filter, 2, 4000);
   }
-  EXPECT_GT(stayed.slice_count(), 2U);
+  EXPECT_GT(stayed.capacity_keys(), before);
   EXPECT_TRUE(copied.to_bytes() == stayed.to_bytes());
   EXPECT_TRUE(in_place.to_bytes() == stayed.to_bytes());
   in_place.clear();
@@ -148,7 +149,7 @@ TEST_P(GrowingImage, memory_may_be_moved_under_a_filter) {
       filter.relocate(piece, {.move = leave, .context = nullptr});
       filter.relocate(piece, {.move = move_away, .context = &moves});
     }
-    EXPECT_GT(moves, 1);
+    EXPECT_GE(moves, 1);
     EXPECT_TRUE(filter.to_bytes() == before);
     auto other = filter.from_bytes(before).value();
     insert_random(filter, 7, 3000);

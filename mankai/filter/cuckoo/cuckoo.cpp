@@ -497,6 +497,10 @@ Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
 
 // A key that is found needs no slot, unless a slot is one unit.
 Result<void> Cuckoo::check_room(std::span<const Digest> digests) const {
+  if (growth_factor() == 1 && slice_count() + digests.size() / initial_keys() + 2 > kMaxSlices) {
+    return fail(ErrorCode::out_of_space,
+                "the filter has grown as often as it can: create one with more keys or with growth=2");
+  }
   if (growth_factor() != 0 || taken_slots() + digests.size() <= capacity_keys()) {
     return {};
   }

@@ -132,7 +132,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     return has_time() && until > tick().value && until <= latest_until();
   }
 
-  /// Errors: out_of_space for a fixed filter without room for these keys. Cost: if it is nearly full, a pass over the
+  /// Errors: out_of_space for a fixed filter without room for these keys, and for one with growth 1 that may need more
+  /// sub-filters than there can be. Cost: if it is nearly full, a pass over the
   /// cells.
   [[nodiscard]] Result<void> check_room(std::span<const Digest> digests) const;
   /// Errors: invalid_argument for a filter with expiry and without counts.

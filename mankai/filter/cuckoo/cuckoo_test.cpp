@@ -308,6 +308,22 @@ TEST(Cuckoo, RepeatedKeysDoNotMakeAFilterGrow) {
   }
 }
 
+// Before anything is changed: a journal would have a record that cannot be replayed.
+TEST(Cuckoo, AFilterThatCannotGrowFurtherRefusesKeys) {
+  Cuckoo filter = make({.keys = 1, .growth = 1, .counts = 0});
+  std::uint64_t key = 0;
+  Digest next = digest(key);
+  while (filter.check_room(std::span(&next, 1))) {
+    filter.insert(next);
+    next = digest(++key);
+  }
+  EXPECT_GE(filter.slice_count(), 4000U);
+  EXPECT_FALSE(filter.check_room(digests(1U << 20U, 4096)));
+  for (std::uint64_t i = 0; i < key; ++i) {
+    EXPECT_TRUE(filter.may_contain(digest(i)));
+  }
+}
+
 TEST(Cuckoo, CountsAndThenSticks) {
   for (const std::uint32_t counts : {0U, 2U, 4U}) {
     Cuckoo filter = make({.keys = 100, .fpr = 0.001, .counts = counts});
