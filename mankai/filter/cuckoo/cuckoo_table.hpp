@@ -30,7 +30,8 @@
 /// key is still found by the entry that remains. In its second bucket, an entry has other extension bits: those of the
 /// key, combined with a mask that the core gives.
 ///
-/// Source:  [Fan2014]; counts, nesting and expiry are ours. The search for room is breadth-first as in [Li2014].
+/// Source:  [Fan2014]; doubling after [Dayan2023]; counts, expiry and the second bucket's mask are ours. The search for
+/// room is breadth-first as in [Li2014].
 
 #include <atomic>
 #include <cstddef>
