@@ -25,13 +25,9 @@ constexpr std::uint32_t kCoreBits = 8;
 constexpr std::size_t kPrefetchWindow = 32;
 constexpr std::uint32_t kLeastFingerprint = 4;
 constexpr std::uint32_t kMostFingerprint = 28;
-/// No sub-filter is doubled more often.
-constexpr std::uint32_t kMostLevel = 44;
 /// The load up to which a sub-filter that is not the newest takes keys, or entries of newer ones.
 constexpr double kRoomyLoad = 0.9;
 constexpr std::uint32_t kTagBits = 4;
-
-Growth growth_of(std::uint32_t growth) noexcept { return {.factor = std::max(growth, 1U), .tightening = 0.5}; }
 
 /// The growth factor, or 0.
 std::uint32_t factor_of(const Params& params) noexcept {
@@ -97,10 +93,10 @@ std::uint32_t first_level_of(const ImageHeader& header, std::uint64_t generation
   const std::uint32_t growth = factor_of(params_in<Params>(header));
   const std::uint32_t step = doublings_of(growth);
   std::uint64_t level = 0;
-  for (std::uint64_t i = 0; step != 0 && i < generation && level < kMostLevel; ++i) {
+  for (std::uint64_t i = 0; step != 0 && i < generation && level < CuckooTable::kMostLevel; ++i) {
     level += most_doublings(growth, slot_of(header, i).extension) + (step == 1 ? 0 : step);
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(level, kMostLevel));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(level, CuckooTable::kMostLevel));
 }
 
 /// Keys of a sub-filter at a level.
@@ -139,7 +135,7 @@ double least_rate(const Cuckoo::Options& options) noexcept {
 Result<void> check_options(const Cuckoo::Options& options) {
   MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
   if (options.growth != 0) {
-    MANKAI_TRY(check_growth(growth_of(options.growth)));
+    MANKAI_TRY(check_growth({.factor = options.growth, .tightening = 0.5}));
     if (!std::has_single_bit(options.growth)) {
       return fail(ErrorCode::invalid_argument, "a cuckoo filter cannot grow by a factor of " +
                                                    std::to_string(options.growth) + ": give a power of 2, such as 2");
@@ -259,7 +255,7 @@ Result<void> Cuckoo::check_header(const ImageHeader& header) {
       params.fingerprint_bits > kMostFingerprint || params.core_bits != slot_of(header, 0).core()) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
   }
-  MANKAI_TRY(check_growing(header, growth_of(factor_of(params))));
+  MANKAI_TRY(check_outer(header));
   if (params.first_buckets != first_buckets_of(header.capacity_keys, factor_of(params))) {
     return fail(ErrorCode::corrupt, std::to_string(params.first_buckets) + " buckets at offset 64 are not those for " +
                                         std::to_string(header.capacity_keys) + " keys at offset 40");
@@ -311,7 +307,7 @@ void Cuckoo::grow_once() {
     return;  // expired keys may have left room
   }
   const std::uint32_t step = doublings_of(growth_factor());
-  if (step != 0 && newest.level() + step <= kMostLevel &&
+  if (step != 0 && newest.level() + step <= CuckooTable::kMostLevel &&
       newest.level() - newest.first_level() + step <= most_doublings(growth_factor(), newest.slot().extension)) {
     auto larger = newest.doubled(step, memory());
     if (!larger) {

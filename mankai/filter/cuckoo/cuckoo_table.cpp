@@ -20,8 +20,6 @@ constexpr std::size_t kWindow = 32;
 constexpr std::size_t kMostNodes = 1000;
 /// The most slots that one class takes with counts.
 constexpr unsigned kMostSlots = 4;
-/// No table is doubled so often, nor has more buckets.
-constexpr std::uint32_t kLevels = 45;
 
 /// The least bits that can choose a second bucket.
 constexpr int kLeastCore = 2;
@@ -37,6 +35,16 @@ constexpr std::uint64_t kLowMix = 0xD1342543DE82EF95;
 constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
   return bits >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
 }
+
+/// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
+/// known; `meta` is its count and tag.
+struct Entry {
+  std::uint64_t top;
+  std::uint64_t extension;
+  std::uint32_t known;
+  std::uint32_t core;
+  std::uint32_t meta;
+};
 
 }  // namespace
 
@@ -160,7 +168,7 @@ class CuckooTable::Code {
   [[nodiscard]] KeyCount estimate(const Key& key) const noexcept {
     KeyCount count;
     for_each_match(key, [&](const Place&, std::uint32_t value) {
-      count.value += table_.slot_.count == 0 ? 1 : count_of(value);
+      count.value += units_of(value);
       count.is_saturated = count.is_saturated || is_stuck(value);
       return true;
     });
@@ -231,15 +239,6 @@ class CuckooTable::Code {
     return taken;
   }
 
-  /// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
-  /// known; `meta` is its count and tag.
-  struct Entry {
-    std::uint64_t top;
-    std::uint64_t extension;
-    std::uint32_t known;
-    std::uint32_t core;
-    std::uint32_t meta;
-  };
   [[nodiscard]] Entry entry_at(std::uint64_t bucket, std::uint32_t value) const noexcept {
     const std::uint32_t fingerprint = value >> table_.meta_bits_;
     const std::uint64_t beyond = without_marker(fingerprint) >> table_.core_bits_;
@@ -276,7 +275,7 @@ class CuckooTable::Code {
       if (const unsigned slot = free_slot(bucket); slot < kSlotsPerBucket) {
         const std::uint32_t value = value_of(entry, extension >> table.level_, bits);
         fill(table, {.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, value);
-        table.add_units(table_.slot_.count == 0 ? 1 : count_of(value));
+        table.add_units(units_of(value));
         return true;
       }
     }
@@ -297,7 +296,7 @@ class CuckooTable::Code {
       std::byte* const low = Slots::low_plane(doubled.cells_, there.bucket_at(entry.top, entry.extension));
       Slots::fill(low, place.slot, copy);
       ++slots;
-      units += table_.slot_.count == 0 ? 1 : count_of(value);
+      units += units_of(value);
     });
     doubled.add_taken(slots);
     doubled.add_units(units);
@@ -343,6 +342,9 @@ class CuckooTable::Code {
   [[nodiscard]] bool is_plain() const noexcept { return table_.meta_bits_ == 0; }
   [[nodiscard]] std::uint32_t count_of(std::uint32_t value) const noexcept {
     return value >> table_.slot_.tag & low_bits(table_.slot_.count);
+  }
+  [[nodiscard]] std::uint32_t units_of(std::uint32_t value) const noexcept {
+    return table_.slot_.count == 0 ? 1 : count_of(value);
   }
   [[nodiscard]] std::uint32_t stuck_count() const noexcept { return low_bits(table_.slot_.count); }
   [[nodiscard]] bool is_stuck(std::uint32_t value) const noexcept {
@@ -554,7 +556,7 @@ class CuckooTable::Code {
   void free_entry(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
     Slots::free(place.low, place.slot);
     table.add_taken(-1);
-    table.add_units(table_.slot_.count == 0 ? -1 : -static_cast<std::int64_t>(count_of(value)));
+    table.add_units(-std::int64_t{units_of(value)});
   }
 
   // The first slot of a bucket that is free or has expired, or kSlotsPerBucket.
@@ -694,8 +696,8 @@ std::uint64_t CuckooTable::cells_bytes_for(std::uint64_t buckets, std::uint32_t 
 }
 
 Result<CuckooTable> CuckooTable::create(const Options& options) {
-  constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << kLevels;
-  if (options.level >= kLevels || options.first_buckets > kMostBuckets >> options.level) {
+  constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << (kMostLevel + 1);
+  if (options.level > kMostLevel || options.first_buckets > kMostBuckets >> options.level) {
     return fail(ErrorCode::invalid_argument,
                 "a cuckoo filter of " + std::to_string(options.keys) + " keys is too large");
   }
@@ -744,7 +746,7 @@ Result<CuckooTable> CuckooTable::from_image(Image source) {
   }
   // Compared by division: a hostile count must not overflow its way into a match.
   const std::uint64_t most = source.header().cells_bytes / kCacheLineBytes * cuckoo::buckets_per_line(params.slot_bits);
-  if (params.level >= kLevels || params.first_buckets == 0 || params.first_buckets > most >> params.level ||
+  if (params.level > kMostLevel || params.first_buckets == 0 || params.first_buckets > most >> params.level ||
       cells_bytes_for(params.first_buckets << params.level, params.slot_bits) != source.header().cells_bytes) {
     return fail(ErrorCode::corrupt, std::to_string(params.first_buckets) + " buckets at offset 64, doubled " +
                                         std::to_string(params.level) + " times, do not fill the cells");
@@ -798,13 +800,7 @@ void CuckooTable::absorb(CuckooTable& other) noexcept {
   }
   with_code([&](const auto& here) {
     other.with_code([&](const auto& there) {
-      there.take_out(other, [&](const auto& entry) {
-        return here.put_in(*this, {.top = entry.top,
-                                   .extension = entry.extension,
-                                   .known = entry.known,
-                                   .core = entry.core,
-                                   .meta = entry.meta});
-      });
+      there.take_out(other, [&](const Entry& entry) { return here.put_in(*this, entry); });
     });
   });
 }

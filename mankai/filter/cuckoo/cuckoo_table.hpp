@@ -100,6 +100,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   static constexpr std::uint16_t kKind = 14;
   /// Share of the slots that are taken at the capacity; the search for room finds it up to 0.96.
   static constexpr double kLoad = 0.955;
+  static constexpr std::uint32_t kMostLevel = 44;
 
   /// Stored in the image.
   struct Params {
