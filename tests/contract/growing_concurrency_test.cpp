@@ -21,11 +21,8 @@ namespace {
 constexpr std::size_t kKeys = 20000;
 constexpr std::size_t kReaders = 3;
 
-// Kinds that replace a sub-filter when they grow need the filter alone for that.
-bool grows_beside_readers(const KindDescription& kind) { return kind.can_grow && kind.has_lock_free_readers; }
-
 class GrowingConcurrency : public testing::TestWithParam<Example> {};
-INSTANTIATE_TEST_SUITE_P(every_kind, GrowingConcurrency, testing::ValuesIn(shapes(grows_beside_readers)), test_name);
+INSTANTIATE_TEST_SUITE_P(every_kind, GrowingConcurrency, testing::ValuesIn(shapes(only_adds_slices)), test_name);
 
 // Asks for some of the keys that are in, singly, and for the latest ones in a batch.
 std::size_t count_missed(const Subject& filter, std::span<const Digest> known, Random& random) {

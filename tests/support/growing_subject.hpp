@@ -17,6 +17,11 @@ struct GrowingRequest {
 };
 
 [[nodiscard]] inline bool can_grow(const KindDescription& kind) { return kind.can_grow; }
+/// Whether it grows by adding sub-filters only, also beside readers. Other kinds may replace a sub-filter by a larger
+/// one.
+[[nodiscard]] inline bool only_adds_slices(const KindDescription& kind) {
+  return kind.can_grow && kind.has_lock_free_readers;
+}
 
 [[nodiscard]] inline Result<Subject> create_growing(const Example& example, const GrowingRequest& request) {
   return create(example, {.keys = request.keys, .fpr = request.fpr, .hash = request.hash, .memory = request.memory});
