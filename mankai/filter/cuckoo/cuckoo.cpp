@@ -1,6 +1,7 @@
 #include "mankai/filter/cuckoo/cuckoo.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <new>
@@ -389,12 +390,26 @@ bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
   return true;
 }
 
-// The lines of all sub-filters arrive together.
+// The lines of several sub-filters arrive together, the newest first.
 bool Cuckoo::may_contain(Digest digest) const noexcept {
-  for (std::size_t i = slice_count(); slice_count() > 1 && i-- > 0;) {
-    slices()[i].prefetch(digest);
+  if (slice_count() == 1) {
+    return slices()[0].may_contain(digest);
   }
-  return GrowingFilter::may_contain(digest);
+  constexpr std::size_t kTogether = 4;
+  std::array<CuckooTable::Key, kTogether> keys;
+  for (std::size_t end = slice_count(); end != 0;) {
+    const std::size_t count = std::min(end, kTogether);
+    end -= count;
+    for (std::size_t i = 0; i < count; ++i) {
+      keys[i] = slices()[end + i].fetched(digest);
+    }
+    for (std::size_t i = count; i-- > 0;) {
+      if (slices()[end + i].may_contain(keys[i])) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool Cuckoo::observe(Digest digest) {

@@ -33,7 +33,7 @@ constexpr std::uint64_t kFirstMix = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kLowMix = 0xD1342543DE82EF95;
 
 constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
-  return bits >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
+  return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
 }
 
 /// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
@@ -75,11 +75,13 @@ double CuckooSlot::fpr_at(double load) const noexcept {
 }
 
 /// What is done to slots of one width.
-template <unsigned slot_bits>
+template <unsigned slot_bits, bool doubles>
 class CuckooTable::Code {
  public:
   using Slots = cuckoo::Slots<slot_bits>;
   using Lanes = typename Slots::BucketLanes;
+  using LowPlanes = typename Slots::LowPlanes;
+  using LaneSet = std::uint32_t;
 
   /// A slot of the bucket with this low plane.
   struct Place {
@@ -90,61 +92,55 @@ class CuckooTable::Code {
   [[gnu::always_inline]] explicit Code(const CuckooTable& table) noexcept
       : table_(table), dead_tag_(table.tag_mask_ == 0 ? 0 : tag_of(table.tick().value)) {}
 
-  /// Where a key is looked for, and what a new entry of it has there but for its count and tag.
-  struct Key {
-    std::array<std::uint64_t, 2> bucket;
-    std::array<std::uint32_t, 2> pattern;
-  };
-
   [[gnu::always_inline]] [[nodiscard]] Key key(Digest digest) const noexcept {
     auto core = static_cast<std::uint32_t>(digest.value) & table_.core_mask_;
     // The low bits of a fingerprint that is in are not 0, since a slot of 0 is free.
     core |= static_cast<std::uint32_t>((core & 0xFFU) == 0);
     const Pair pair = pair_of(fastrange(digest.value, table_.first_buckets_), core);
     const std::uint64_t extension = digest.value >> kFirstExtensionBit;
-    return {.bucket = {bucket_at(pair.top, extension), bucket_at(pair.other_top, extension ^ pair.mask)},
-            .pattern = {pattern_at(core, extension), pattern_at(core, extension ^ pair.mask)}};
+    return {.low = {low_at(bucket_at(pair.top, extension)), low_at(bucket_at(pair.other_top, extension ^ pair.mask))},
+            .extension = extension,
+            .mask = pair.mask,
+            .core = core};
+  }
+  [[gnu::always_inline]] static void fetch(const Key& key) noexcept {
+    __builtin_prefetch(key.low[0]);
+    __builtin_prefetch(key.low[1]);
+    // A function without an effect but prefetches is removed by g++ 12.
+    asm volatile("" : : "r"(key.low[0]));
   }
 
-  /// What a query compares first: the low planes of both buckets.
-  struct Probe {
-    std::byte* first;
-    std::byte* second;
-    std::array<std::uint32_t, 2> pattern;
-  };
-  [[gnu::always_inline]] [[nodiscard]] Probe probe(const Key& key) const noexcept {
-    return {.first = Slots::low_plane(table_.cells_, key.bucket[0]),
-            .second = Slots::low_plane(table_.cells_, key.bucket[1]),
-            .pattern = key.pattern};
+  [[gnu::always_inline]] [[nodiscard]] bool contains(const Key& key) const noexcept {
+    const LaneSet alike = alike_of(key, Slots::load_both(key.low[0], key.low[1]));
+    if (alike == 0 || is_decided_by_low()) {
+      return alike != 0;
+    }
+    const auto lane = static_cast<unsigned>(std::countr_zero(alike));
+    const bool is_second = lane >= kSlotsPerBucket;
+    const std::uint32_t value = Slots::slot_at(is_second ? key.low[1] : key.low[0], lane % kSlotsPerBucket);
+    return is_match(value, fingerprint_of(key, is_second)) ||
+           ((alike & (alike - 1)) != 0 && is_any_match(table_, key, alike));
   }
-  [[gnu::always_inline]] static void prefetch(const Probe& probe) noexcept {
-    __builtin_prefetch(probe.first);
-    __builtin_prefetch(probe.second);
-    // A function without an effect but prefetches is removed by g++ 12.
-    asm volatile("" : : "r"(probe.first));
-  }
-  [[gnu::always_inline]] [[nodiscard]] bool contains(const Probe& probe) const noexcept {
-    return Slots::any_low_equal(probe.first, probe.second, probe.pattern[0], table_.pattern_mask_, [&](unsigned lane) {
-      return is_decided_by_low() || is_match(slot_of(probe, lane), probe.pattern[lane / kSlotsPerBucket]);
-    });
-  }
+  /// The same as functions of their own: a function with the code of all widths would set up registers for each.
+  [[gnu::noinline]] [[nodiscard]] bool contains_alone(Key key) const noexcept { return contains(key); }
+  [[gnu::noinline]] [[nodiscard]] bool contains_alone(Digest digest) const noexcept { return contains(key(digest)); }
 
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-    std::array<Probe, kWindow> probes;
+    std::array<Key, kWindow> keys;
     for (std::size_t start = 0; start < digests.size(); start += kWindow) {
       const std::size_t count = std::min(kWindow, digests.size() - start);
       for (std::size_t i = 0; i < count; ++i) {
-        probes[i] = probe(key(digests[start + i]));
-        prefetch(probes[i]);
+        keys[i] = key(digests[start + i]);
+        fetch(keys[i]);
       }
       const std::uint64_t moves = table_.moves_.now();
       const Code current(table_);  // with the time that belongs to them
       for (std::size_t i = 0; i < count; ++i) {
-        outcomes[start + i] = current.contains(probes[i]);
+        outcomes[start + i] = current.contains(keys[i]);
       }
       if (table_.moves_.now() != moves) {
         for (std::size_t i = 0; i < count; ++i) {
-          outcomes[start + i] = outcomes[start + i] || table_.may_contain(digests[start + i]);
+          outcomes[start + i] = outcomes[start + i] || table_.may_contain(keys[i]);
         }
       }
     }
@@ -153,16 +149,7 @@ class CuckooTable::Code {
   /// Calls `use(place, value)` for each slot that matches the key, until it returns false.
   template <class Use>
   void for_each_match(const Key& key, const Use& use) const noexcept {
-    const Probe both = probe(key);
-    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned lane) {
-      const bool is_first = lane < kSlotsPerBucket;
-      if (!is_first && key.bucket[0] == key.bucket[1]) {
-        return true;
-      }
-      const std::uint32_t value = slot_of(both, lane);
-      return is_match(value, key.pattern[lane / kSlotsPerBucket]) &&
-             !use(Place{.low = is_first ? both.first : both.second, .slot = lane % kSlotsPerBucket}, value);
-    });
+    for_each_match(key, alike_in_pair(key, Slots::load_both(key.low[0], key.low[1])), use);
   }
 
   [[nodiscard]] KeyCount estimate(const Key& key) const noexcept {
@@ -196,7 +183,9 @@ class CuckooTable::Code {
   }
 
   Added insert(CuckooTable& table, const Key& key, std::uint64_t until, bool may_take_slot) const noexcept {
-    const bool is_added = add_to_class(table, key, until) || (may_take_slot && take_slot(table, key, until));
+    const LowPlanes planes = Slots::load_both(key.low[0], key.low[1]);
+    const bool is_added = add_to_class(table, key, alike_in_pair(key, planes), until) ||
+                          (may_take_slot && take_slot(table, key, planes, until));
     return is_added ? Added::added : Added::full;
   }
 
@@ -204,30 +193,31 @@ class CuckooTable::Code {
   [[nodiscard]] std::optional<std::uint32_t> known_bits(const Key& key) const noexcept {
     std::optional<std::uint32_t> most;
     for_each_match(key, [&](const Place&, std::uint32_t value) {
-      most = std::max(most.value_or(0), table_.level_ + extension_bits(value));
+      most = std::max(most.value_or(0), level() + extension_bits(value));
       return true;
     });
     return most;
   }
 
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
-    std::optional<std::pair<Place, std::uint32_t>> chosen;
+    const LaneSet alike = alike_in_pair(key, Slots::load_both(key.low[0], key.low[1]));
+    Place place;
+    std::uint32_t value = 0;
     bool has_stuck = false;
-    for_each_match(key, [&](const Place& place, std::uint32_t value) {
-      has_stuck = has_stuck || is_stuck(value);
-      if (!chosen || extension_bits(value) >= extension_bits(chosen->second)) {
-        chosen = {place, value};
+    for_each_match(key, alike, [&](const Place& match, std::uint32_t matching) {
+      has_stuck = has_stuck || is_stuck(matching);
+      if (value == 0 || extension_bits(matching) >= extension_bits(value)) {
+        place = match;
+        value = matching;
       }
       return true;
     });
-    if (!chosen) {
+    if (value == 0) {
       return {};
     }
-    const bool is_second = chosen->first.low != Slots::low_plane(table_.cells_, key.bucket[0]);
-    if (has_stuck || (is_plain() && may_stand_for_more(key.bucket[is_second ? 1 : 0], chosen->first, chosen->second))) {
+    if (has_stuck || (is_plain() && may_be_most(key, alike) && may_stand_for_more(place, value))) {
       return {.result = EraseResult::stuck};
     }
-    const auto& [place, value] = *chosen;
     const Taken taken{.result = EraseResult::erased, .until = table_.tag_mask_ == 0 ? 0 : until_of(value)};
     if (table_.slot_.count != 0 && count_of(value) > 1) {
       Slots::set_low(place.low, place.slot, value - (1U << table_.slot_.tag));
@@ -239,24 +229,25 @@ class CuckooTable::Code {
     return taken;
   }
 
-  [[nodiscard]] Entry entry_at(std::uint64_t bucket, std::uint32_t value) const noexcept {
+  [[nodiscard]] Entry entry_at(const Place& place, std::uint32_t value) const noexcept {
+    const std::uint64_t bucket = bucket_of(place.low);
     const std::uint32_t fingerprint = value >> table_.meta_bits_;
     const std::uint64_t beyond = without_marker(fingerprint) >> table_.core_bits_;
-    return {.top = bucket >> table_.level_,
-            .extension = (bucket & level_mask()) | beyond << table_.level_,
-            .known = table_.level_ + extension_bits(value),
+    return {.top = bucket >> level(),
+            .extension = (bucket & level_mask()) | beyond << level(),
+            .known = level() + extension_bits(value),
             .core = fingerprint & table_.core_mask_,
             .meta = value & low_bits(table_.meta_bits_)};
   }
   /// Calls `take(entry)` for every entry, and frees those for which it returns true.
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
       // The slots of a class that is stuck must stay together.
-      if (is_plain() && may_stand_for_more(bucket, place, value)) {
+      if (is_plain() && may_stand_for_more(place, value)) {
         return;
       }
-      if (is_free(value) || take(entry_at(bucket, value))) {
+      if (is_free(value) || take(entry_at(place, value))) {
         free_entry(table, place, value);
       }
     });
@@ -271,10 +262,10 @@ class CuckooTable::Code {
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
     for (const bool is_second : {false, true}) {
       const std::uint64_t extension = entry.extension ^ (is_second ? pair.mask : 0);
-      const std::uint64_t bucket = bucket_at(is_second ? pair.other_top : pair.top, extension);
-      if (const unsigned slot = free_slot(bucket); slot < kSlotsPerBucket) {
+      std::byte* const low = low_at(bucket_at(is_second ? pair.other_top : pair.top, extension));
+      if (const unsigned slot = free_slot(low); slot < kSlotsPerBucket) {
         const std::uint32_t value = value_of(entry, extension >> table.level_, bits);
-        fill(table, {.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, value);
+        fill(table, {.low = low, .slot = slot}, value);
         table.add_units(units_of(value));
         return true;
       }
@@ -286,15 +277,14 @@ class CuckooTable::Code {
     const Code there(doubled);
     std::int64_t slots = 0;
     std::int64_t units = 0;
-    for_each_slot(table_, 0, table_.lines_, [&](std::uint64_t bucket, const Place& place, std::uint32_t value) {
+    for_each_slot(table_, 0, table_.lines_, [&](const Place& place, std::uint32_t value) {
       if (is_free(value)) {
         return;
       }
-      const Entry entry = entry_at(bucket, value);
+      const Entry entry = entry_at(place, value);
       const std::uint32_t bits = entry.known - std::min(entry.known, doubled.level_);
       const std::uint32_t copy = there.value_of(entry, entry.extension >> doubled.level_, bits);
-      std::byte* const low = Slots::low_plane(doubled.cells_, there.bucket_at(entry.top, entry.extension));
-      Slots::fill(low, place.slot, copy);
+      Slots::fill(there.low_at(there.bucket_at(entry.top, entry.extension)), place.slot, copy);
       ++slots;
       units += units_of(value);
     });
@@ -305,13 +295,13 @@ class CuckooTable::Code {
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     std::uint64_t live = 0;
     for_each_slot(table_, 0, table_.lines_,
-                  [&](std::uint64_t, const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
+                  [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
     return live;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
   void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](std::uint64_t, const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
       if (is_dead(value) || until_of(value) < tick) {
         free_entry(table, place, value);
       }
@@ -325,7 +315,7 @@ class CuckooTable::Code {
     if (start >= end) {
       return 0;
     }
-    for_each_slot(table, start, end, [&](std::uint64_t, const Place& place, std::uint32_t value) {
+    for_each_slot(table, start, end, [&](const Place& place, std::uint32_t value) {
       if (is_dead(value)) {
         free_entry(table, place, value);
       }
@@ -339,6 +329,7 @@ class CuckooTable::Code {
     return static_cast<std::uint32_t>(1 + generation % kCuckooTags);
   }
 
+  [[nodiscard]] std::uint32_t level() const noexcept { return doubles ? table_.level_ : 0; }
   [[nodiscard]] bool is_plain() const noexcept { return table_.meta_bits_ == 0; }
   [[nodiscard]] std::uint32_t count_of(std::uint32_t value) const noexcept {
     return value >> table_.slot_.tag & low_bits(table_.slot_.count);
@@ -353,15 +344,15 @@ class CuckooTable::Code {
   // The bits of an entry's fingerprint above the core, but for the marker. A forged slot may have no marker.
   [[nodiscard]] std::uint32_t extension_bits(std::uint32_t value) const noexcept {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(value >> table_.meta_bits_));
-    if (table_.slot_.marker == 0) {
+    if (!doubles) {
       return table_.slot_.extension;
     }
     return bits <= table_.core_bits_ ? 0 : bits - 1 - table_.core_bits_;
   }
   [[nodiscard]] std::uint32_t without_marker(std::uint32_t fingerprint) const noexcept {
-    return table_.slot_.marker == 0 ? fingerprint : fingerprint ^ std::bit_floor(fingerprint);
+    return !doubles ? fingerprint : fingerprint ^ std::bit_floor(fingerprint);
   }
-  [[nodiscard]] std::uint64_t level_mask() const noexcept { return (std::uint64_t{1} << table_.level_) - 1; }
+  [[nodiscard]] std::uint64_t level_mask() const noexcept { return (std::uint64_t{1} << level()) - 1; }
   [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & table_.tag_mask_) == dead_tag_; }
   [[nodiscard]] bool is_free(std::uint32_t value) const noexcept {
     return table_.tag_mask_ == 0 ? value == 0 : (value & table_.tag_mask_) == 0 || is_dead(value);
@@ -382,23 +373,68 @@ class CuckooTable::Code {
   [[gnu::always_inline]] [[nodiscard]] Pair pair_of(std::uint64_t top, std::uint32_t core) const noexcept {
     const std::uint64_t sum = fastrange(core * kFirstMix, table_.first_buckets_);
     const std::uint64_t other = sum - top + (top > sum ? table_.first_buckets_ : 0);
-    const std::uint64_t mask = table_.slot_.marker == 0 || other == top ? 0 : (core * kLowMix) >> kMaskShift;
+    const std::uint64_t mask = !doubles || other == top ? 0 : (core * kLowMix) >> kMaskShift;
     return {.top = top, .other_top = other, .mask = mask};
   }
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t bucket_at(std::uint64_t top,
                                                                std::uint64_t extension) const noexcept {
-    return top << table_.level_ | (extension & level_mask());
+    return top << level() | (extension & level_mask());
   }
-  [[gnu::always_inline]] [[nodiscard]] std::uint32_t pattern_at(std::uint32_t core,
-                                                                std::uint64_t extension) const noexcept {
-    const std::uint32_t fingerprint = beyond_core(extension >> table_.level_, table_.slot_.extension) | core;
-    return fingerprint << table_.meta_bits_;
+  [[gnu::always_inline]] [[nodiscard]] std::byte* low_at(std::uint64_t bucket) const noexcept {
+    return Slots::low_plane(table_.cells_, bucket);
+  }
+  [[nodiscard]] std::uint64_t bucket_of(const std::byte* low) const noexcept {
+    return Slots::bucket_of(table_.cells_, low);
+  }
+  // The fingerprint of a new entry of a key in one of its buckets. Branches on it would be mispredicted.
+  [[gnu::always_inline]] [[nodiscard]] std::uint32_t fingerprint_of(const Key& key, bool is_second) const noexcept {
+    if (!doubles && table_.slot_.extension == 0) {
+      return key.core;
+    }
+    const std::uint64_t extension = key.extension ^ (key.mask & (0 - std::uint64_t{is_second}));
+    return beyond_core(extension >> level(), table_.slot_.extension) | key.core;
+  }
+  // The slots of a pair that agree with a key in the low planes' part of the core.
+  [[gnu::always_inline]] [[nodiscard]] LaneSet alike_of(const Key& key, const LowPlanes& planes) const noexcept {
+    return Slots::equal(planes, Slots::repeat(std::uint64_t{key.core} << table_.meta_bits_), table_.low_core_mask_);
+  }
+  // The same; a bucket that is both of a pair counts once.
+  [[gnu::always_inline]] [[nodiscard]] LaneSet alike_in_pair(const Key& key, const LowPlanes& planes) const noexcept {
+    return alike_of(key, planes) & lanes_of_pair(key);
+  }
+  [[nodiscard]] static LaneSet lanes_of_pair(const Key& key) noexcept {
+    return key.low[0] == key.low[1] ? low_bits(kSlotsPerBucket) : low_bits(2 * kSlotsPerBucket);
+  }
+  [[gnu::always_inline]] [[nodiscard]] static Place place_of(const Key& key, LaneSet lanes) noexcept {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    return {.low = key.low[lane / kSlotsPerBucket], .slot = lane % kSlotsPerBucket};
+  }
+  // Apart from its callers, which seldom need it: they keep nothing in memory for it.
+  [[gnu::noinline]] [[nodiscard]] static bool is_any_match(const CuckooTable& table, Key key, LaneSet lanes) noexcept {
+    bool is_found = false;
+    const Code code(table);
+    code.for_each_match(key, lanes, [&](const Place&, std::uint32_t) {
+      is_found = true;
+      return false;
+    });
+    return is_found;
+  }
+  template <class Use>
+  [[gnu::always_inline]] void for_each_match(const Key& key, LaneSet lanes, const Use& use) const noexcept {
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const Place place = place_of(key, lanes);
+      const std::uint32_t value = Slots::slot_at(place.low, place.slot);
+      if (is_match(value, fingerprint_of(key, place.low != key.low[0])) && !use(place, value)) {
+        return;
+      }
+    }
   }
   // A fingerprint that knows `bits` extension bits, without its core.
   [[gnu::always_inline]] [[nodiscard]] std::uint32_t beyond_core(std::uint64_t extension,
                                                                  std::uint32_t bits) const noexcept {
     const std::uint64_t known = extension & low_bits(bits);
-    return static_cast<std::uint32_t>((std::uint64_t{table_.slot_.marker} << bits | known) << table_.core_bits_);
+    constexpr std::uint64_t kMarker = doubles ? 1 : 0;
+    return static_cast<std::uint32_t>((kMarker << bits | known) << table_.core_bits_);
   }
   // The slot of an entry that knows `bits` extension bits after those in the bucket's number.
   [[nodiscard]] std::uint32_t value_of(const Entry& entry, std::uint64_t extension, std::uint32_t bits) const noexcept {
@@ -406,34 +442,38 @@ class CuckooTable::Code {
   }
   // An entry in the other bucket of its pair.
   struct Moved {
-    std::uint64_t bucket;
-    std::uint32_t value;
+    std::byte* low;
+    std::uint64_t mask;
   };
   [[nodiscard]] Moved moved(std::uint64_t bucket, std::uint32_t value) const noexcept {
-    const std::uint32_t core = value >> table_.meta_bits_ & table_.core_mask_;
-    const Pair pair = pair_of(bucket >> table_.level_, core);
-    const auto beyond = static_cast<std::uint32_t>(pair.mask >> table_.level_) & low_bits(extension_bits(value));
-    return {.bucket = bucket_at(pair.other_top, bucket ^ pair.mask),
-            .value = value ^ beyond << table_.core_bits_ << table_.meta_bits_};
+    const Pair pair = pair_of(bucket >> level(), value >> table_.meta_bits_ & table_.core_mask_);
+    return {.low = low_at(bucket_at(pair.other_top, bucket ^ pair.mask)), .mask = pair.mask};
   }
-  // The key that knows what an entry does: it is matched by what matches every key of that entry.
-  [[nodiscard]] Key key_of(std::uint64_t bucket, std::uint32_t value) const noexcept {
+  [[nodiscard]] std::uint32_t value_in_other(std::uint32_t value, std::uint64_t mask) const noexcept {
+    const auto beyond = static_cast<std::uint32_t>(mask >> level()) & low_bits(extension_bits(value));
+    return value ^ beyond << table_.core_bits_ << table_.meta_bits_;
+  }
+  // The key that knows what an entry does: it is matched by what matches every key of that entry. Its extension bits
+  // are those of the bucket and of the slot, whose marker nothing that knows no more looks at.
+  [[nodiscard]] Key key_of(std::byte* low, std::uint32_t value) const noexcept {
+    const std::uint64_t bucket = bucket_of(low);
     const Moved other = moved(bucket, value);
-    return {.bucket = {bucket, other.bucket}, .pattern = {value, other.value}};
+    const std::uint64_t beyond = value >> table_.meta_bits_ >> table_.core_bits_;
+    return {.low = {low, other.low},
+            .extension = (bucket & level_mask()) | beyond << level(),
+            .mask = other.mask,
+            .core = value >> table_.meta_bits_ & table_.core_mask_};
   }
 
   // Whether the low planes hold whole slots, none of which expires.
   [[nodiscard]] bool is_decided_by_low() const noexcept {
-    return slot_bits == Slots::kLowBits && table_.tag_mask_ == 0 && table_.slot_.marker == 0;
+    return slot_bits == Slots::kLowBits && table_.tag_mask_ == 0 && table_.slot_.extension == 0;
   }
-  [[gnu::always_inline]] [[nodiscard]] static std::uint32_t slot_of(const Probe& probe, unsigned lane) noexcept {
-    return Slots::slot_at(lane < kSlotsPerBucket ? probe.first : probe.second, lane % kSlotsPerBucket);
-  }
-  // Whether a slot agrees with `pattern` in all bits that it knows, and has not expired.
-  [[gnu::always_inline]] [[nodiscard]] bool is_match(std::uint32_t value, std::uint32_t pattern) const noexcept {
+  // Whether a slot agrees with a fingerprint in all bits that it knows, and has not expired.
+  [[gnu::always_inline]] [[nodiscard]] bool is_match(std::uint32_t value, std::uint32_t wanted) const noexcept {
     const std::uint32_t fingerprint = value >> table_.meta_bits_;
-    const std::uint32_t known = table_.slot_.marker == 0 ? ~std::uint32_t{0} : std::bit_floor(fingerprint) - 1;
-    const bool is_equal = ((fingerprint ^ pattern >> table_.meta_bits_) & known) == 0;
+    const std::uint32_t known = doubles ? std::bit_floor(fingerprint) - 1 : ~std::uint32_t{0};
+    const bool is_equal = ((fingerprint ^ wanted) & known) == 0;
     return table_.tag_mask_ == 0 ? is_equal : is_equal && !is_free(value);
   }
 
@@ -444,15 +484,21 @@ class CuckooTable::Code {
   }
 
   // Adds a unit to a slot that the class has. False where it needs one more.
-  bool add_to_class(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+  bool add_to_class(CuckooTable& table, const Key& key, LaneSet alike, std::uint64_t until) const noexcept {
+    if (is_plain()) {
+      return is_stuck_class(key, alike);
+    }
+    if (alike == 0) {
+      return false;
+    }
     if (table_.slot_.count == 0) {
-      return table_.tag_mask_ == 0 ? count_matches(key) >= most_slots(key) : refresh(key, until);
+      return refresh(key, until);
     }
     bool is_done = false;
     std::optional<Place> last;
     std::uint32_t last_value = 0;
     unsigned slots = 0;
-    for_each_match(key, [&](const Place& place, std::uint32_t value) {
+    for_each_match(key, alike, [&](const Place& place, std::uint32_t value) {
       ++slots;
       last = place;
       last_value = value;
@@ -483,62 +529,64 @@ class CuckooTable::Code {
     return is_done;
   }
 
-  [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
-    return key.bucket[0] == key.bucket[1] ? kSlotsPerBucket : 2 * kSlotsPerBucket;
-  }
   // Slots that a class without counts takes. Where a class takes both of its buckets, two such classes that share one
   // leave no room at any load, and a doubling would seldom part them: there it takes half.
   [[nodiscard]] unsigned most_slots(const Key& key) const noexcept {
-    return table_.slot_.marker == 0 ? slots_of_pair(key) : kSlotsPerBucket;
+    return doubles || key.low[0] == key.low[1] ? kSlotsPerBucket : 2 * kSlotsPerBucket;
   }
-  [[nodiscard]] unsigned count_matches(const Key& key) const noexcept {
+  // Whether so many slots are alike. Without a function of popcount, which the oldest processors lack.
+  [[nodiscard]] bool may_be_most(const Key& key, LaneSet alike) const noexcept {
+    for (unsigned left = most_slots(key); left > 1 && alike != 0; --left) {
+      alike &= alike - 1;
+    }
+    return alike != 0;
+  }
+  [[nodiscard]] bool is_stuck_class(const Key& key, LaneSet alike) const noexcept {
     unsigned slots = 0;
-    for_each_match(key, [&](const Place&, std::uint32_t) {
-      ++slots;
-      return true;
-    });
-    return slots;
+    if (may_be_most(key, alike)) {
+      for_each_match(key, alike, [&](const Place&, std::uint32_t) {
+        ++slots;
+        return true;
+      });
+    }
+    return slots >= most_slots(key);
   }
   // Whether a slot is one of the most that match some key: that key may have units that were not counted.
-  [[nodiscard]] bool may_stand_for_more(std::uint64_t bucket, const Place& place, std::uint32_t value) const noexcept {
-    const Key own = key_of(bucket, value);
-    const Probe both = probe(own);
-    unsigned alike = 0;  // in the low plane
-    Slots::any_low_equal(both.first, both.second, both.pattern[0], table_.pattern_mask_, [&](unsigned) {
-      ++alike;
-      return false;
-    });
-    const unsigned most = most_slots(own);
-    if (alike < most) {
+  [[nodiscard]] bool may_stand_for_more(const Place& place, std::uint32_t value) const noexcept {
+    const Key own = key_of(place.low, value);
+    const LowPlanes planes = Slots::load_both(own.low[0], own.low[1]);
+    if (!may_be_most(own, alike_in_pair(own, planes))) {
       return false;
     }
-    for (std::size_t i = 0; i < (own.bucket[0] == own.bucket[1] ? 1U : 2U); ++i) {
-      const Lanes lanes = Slots::read(table_.cells_, own.bucket[i]);
-      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
-        unsigned slots = 0;
-        bool has_own = false;
-        for_each_match(key_of(own.bucket[i], lanes[slot]), [&](const Place& match, std::uint32_t) {
-          ++slots;
-          has_own = has_own || (match.low == place.low && match.slot == place.slot);
-          return true;
-        });
-        if (has_own && slots >= most) {
-          return true;
-        }
+    for (LaneSet lanes = lanes_of_pair(own); lanes != 0; lanes &= lanes - 1) {
+      const Place other = place_of(own, lanes);
+      unsigned slots = 0;
+      bool has_own = false;
+      for_each_match(key_of(other.low, Slots::slot_at(other.low, other.slot)), [&](const Place& match, std::uint32_t) {
+        ++slots;
+        has_own = has_own || (match.low == place.low && match.slot == place.slot);
+        return true;
+      });
+      if (has_own && slots >= most_slots(own)) {
+        return true;
       }
     }
     return false;
   }
 
-  bool take_slot(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
-    const auto room = make_room(table, key);
-    if (!room) {
+  bool take_slot(CuckooTable& table, const Key& key, const LowPlanes& planes, std::uint64_t until) const noexcept {
+    Place room;
+    if (const LaneSet free = Slots::free_of(planes); free != 0) {
+      room = place_of(key, free);
+    } else if (const auto made = make_room(table, key)) {
+      room = *made;
+    } else {
       return false;
     }
-    std::uint32_t value = key.pattern[room->is_second ? 1 : 0];
+    std::uint32_t value = fingerprint_of(key, room.low != key.low[0]) << table_.meta_bits_;
     value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
     value |= table_.tag_mask_ == 0 ? 0 : tag_of(until);
-    fill(table, room->place, value);
+    fill(table, room, value);
     table.add_units(1);
     return true;
   }
@@ -560,11 +608,11 @@ class CuckooTable::Code {
   }
 
   // The first slot of a bucket that is free or has expired, or kSlotsPerBucket.
-  [[nodiscard]] unsigned free_slot(std::uint64_t bucket) const noexcept {
+  [[gnu::always_inline]] [[nodiscard]] unsigned free_slot(const std::byte* low) const noexcept {
     if (table_.tag_mask_ == 0) {
-      return Slots::first_free(Slots::load_low(Slots::low_plane(table_.cells_, bucket)));
+      return Slots::first_free(Slots::load_low(low));
     }
-    const Lanes lanes = Slots::read(table_.cells_, bucket);
+    const Lanes lanes = Slots::read(low);
     unsigned slot = 0;
     while (slot < kSlotsPerBucket && !is_free(lanes[slot])) {
       ++slot;
@@ -574,44 +622,55 @@ class CuckooTable::Code {
 
   /// A bucket that the search has reached: from a slot of its parent, whose entry would move here.
   struct Node {
-    std::uint64_t bucket;
+    std::byte* low;
     std::uint16_t parent;
     std::uint8_t slot;
   };
+  using Nodes = std::array<Node, kMostNodes>;
 
-  /// A free slot of a key's pair, and whether it is in the second bucket.
-  struct Room {
-    Place place;
-    bool is_second = false;
-  };
   // Returns a slot of the key's pair that is free or has been freed by moves. Nothing is moved before there is room.
-  std::optional<Room> make_room(CuckooTable& table, const Key& key) const noexcept {
-    std::array<Node, kMostNodes> nodes;
+  [[gnu::noinline]] std::optional<Place> make_room(CuckooTable& table, const Key& key) const noexcept {
+    Nodes nodes;
     constexpr std::uint16_t kNoParent = 0xFFFF;
-    nodes[0] = {.bucket = key.bucket[0], .parent = kNoParent, .slot = 0};
-    nodes[1] = {.bucket = key.bucket[1], .parent = kNoParent, .slot = 0};
-    std::size_t count = key.bucket[0] == key.bucket[1] ? 1 : 2;
-    for (std::size_t next = 0; next < count; ++next) {
-      if (const unsigned slot = free_slot(nodes[next].bucket); slot < kSlotsPerBucket) {
-        return move_back(table, nodes, next, slot);
-      }
-      const Lanes lanes = Slots::read(table_.cells_, nodes[next].bucket);
-      for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
-        const std::uint64_t bucket = moved(nodes[next].bucket, lanes[slot]).bucket;
-        if (!is_on_path(nodes, next, bucket)) {
-          __builtin_prefetch(Slots::low_plane(table_.cells_, bucket));
-          nodes[count++] = {
-              .bucket = bucket, .parent = static_cast<std::uint16_t>(next), .slot = static_cast<std::uint8_t>(slot)};
+    nodes[0] = {.low = key.low[0], .parent = kNoParent, .slot = 0};
+    nodes[1] = {.low = key.low[1], .parent = kNoParent, .slot = 0};
+    std::size_t count = key.low[0] == key.low[1] ? 1 : 2;
+    std::size_t asked = 0;
+    std::size_t expanded = 0;
+    while (true) {
+      for (; asked < count; ++asked) {
+        if (const unsigned slot = free_slot(nodes[asked].low); slot < kSlotsPerBucket) {
+          return move_back(table, nodes, asked, slot);
         }
       }
+      if (expanded == count || count == kMostNodes) {
+        return std::nullopt;
+      }
+      // The lines of two nodes' children arrive together.
+      for (const std::size_t end = std::min(expanded + 2, count); expanded < end; ++expanded) {
+        count = expand(nodes, expanded, count);
+      }
     }
-    return std::nullopt;
+  }
+  // Appends the buckets to which the entries of a full one could move.
+  [[gnu::always_inline]] std::size_t expand(Nodes& nodes, std::size_t node, std::size_t count) const noexcept {
+    const std::uint64_t bucket = bucket_of(nodes[node].low);
+    const Lanes lanes = Slots::read(nodes[node].low);
+    for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
+      std::byte* const low = moved(bucket, lanes[slot]).low;
+      if (!is_on_path(nodes, node, low)) {
+        __builtin_prefetch(low);
+        nodes[count++] = {
+            .low = low, .parent = static_cast<std::uint16_t>(node), .slot = static_cast<std::uint8_t>(slot)};
+      }
+    }
+    return count;
   }
 
   // A path that crosses itself would move an entry twice.
-  static bool is_on_path(const std::array<Node, kMostNodes>& nodes, std::size_t node, std::uint64_t bucket) noexcept {
+  static bool is_on_path(const Nodes& nodes, std::size_t node, const std::byte* low) noexcept {
     for (std::size_t at = node; at < kMostNodes; at = nodes[at].parent) {
-      if (nodes[at].bucket == bucket) {
+      if (nodes[at].low == low) {
         return true;
       }
     }
@@ -619,20 +678,19 @@ class CuckooTable::Code {
   }
 
   // Moves the entries of a path, from its free end on; the first bucket's slot is free then.
-  Room move_back(CuckooTable& table, const std::array<Node, kMostNodes>& nodes, std::size_t node,
-                 unsigned slot) const noexcept {
-    Place room{.low = Slots::low_plane(table_.cells_, nodes[node].bucket), .slot = slot};
+  Place move_back(CuckooTable& table, const Nodes& nodes, std::size_t node, unsigned slot) const noexcept {
+    Place room{.low = nodes[node].low, .slot = slot};
     while (nodes[node].parent < kMostNodes) {
-      const std::uint64_t bucket = nodes[nodes[node].parent].bucket;
-      const Place from{.low = Slots::low_plane(table_.cells_, bucket), .slot = nodes[node].slot};
-      fill(table, room, moved(bucket, Slots::slot_at(from.low, from.slot)).value);
+      const Place from{.low = nodes[nodes[node].parent].low, .slot = nodes[node].slot};
+      const std::uint32_t value = Slots::slot_at(from.low, from.slot);
+      fill(table, room, value_in_other(value, moved(bucket_of(from.low), value).mask));
       table.moves_.add();
       Slots::free(from.low, from.slot);
       table.add_taken(-1);
       room = from;
       node = nodes[node].parent;
     }
-    return {.place = room, .is_second = node == 1};
+    return room;
   }
 
   // Those of the lines from `line` up to `end` that are not 0.
@@ -640,10 +698,11 @@ class CuckooTable::Code {
   void for_each_slot(const CuckooTable& table, std::uint64_t line, std::uint64_t end, const Use& use) const noexcept {
     const std::uint64_t last = std::min(end * Slots::kPerLine, table.buckets());
     for (std::uint64_t bucket = line * Slots::kPerLine; bucket < last; ++bucket) {
-      const Lanes lanes = Slots::read(table.cells_, bucket);
+      std::byte* const low = low_at(bucket);
+      const Lanes lanes = Slots::read(low);
       for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
         if (lanes[slot] != 0) {
-          use(bucket, Place{.low = Slots::low_plane(table_.cells_, bucket), .slot = slot}, lanes[slot]);
+          use(Place{.low = low, .slot = slot}, lanes[slot]);
         }
       }
     }
@@ -655,16 +714,19 @@ class CuckooTable::Code {
 
 template <class Use>
 decltype(auto) CuckooTable::with_code(const Use& use) const noexcept {
-  switch (slot_bits_) {
-    case 8: return use(Code<8>(*this));
-    case 10: return use(Code<10>(*this));
-    case 12: return use(Code<12>(*this));
-    case 14: return use(Code<14>(*this));
-    case 16: return use(Code<16>(*this));
-    case 20: return use(Code<20>(*this));
-    case 24: return use(Code<24>(*this));
-    default: return use(Code<32>(*this));
-  }
+  const auto with_width = [&]<bool doubles>() {
+    switch (slot_bits_) {
+      case 8: return use(Code<8, doubles>(*this));
+      case 10: return use(Code<10, doubles>(*this));
+      case 12: return use(Code<12, doubles>(*this));
+      case 14: return use(Code<14, doubles>(*this));
+      case 16: return use(Code<16, doubles>(*this));
+      case 20: return use(Code<20, doubles>(*this));
+      case 24: return use(Code<24, doubles>(*this));
+      default: return use(Code<32, doubles>(*this));
+    }
+  };
+  return slot_.marker != 0 ? with_width.template operator()<true>() : with_width.template operator()<false>();
 }
 
 CuckooTable::CuckooTable(Image source, const Params& params) noexcept
@@ -678,8 +740,8 @@ CuckooTable::CuckooTable(Image source, const Params& params) noexcept
       core_mask_(low_bits(core_bits_)),
       slot_bits_(params.slot_bits),
       meta_bits_(std::uint32_t{params.count_bits} + params.tag_bits),
-      pattern_mask_((params.marker_bits != 0 ? core_mask_ : low_bits(params.fingerprint_bits)) << meta_bits_),
       tag_mask_(low_bits(params.tag_bits)),
+      low_core_mask_(cuckoo::repeat_low(params.slot_bits, std::uint64_t{core_mask_} << meta_bits_)),
       slot_{.fingerprint = params.fingerprint_bits,
             .count = params.count_bits,
             .tag = params.tag_bits,
@@ -798,9 +860,9 @@ void CuckooTable::absorb(CuckooTable& other) noexcept {
   if (other.tick() != tick()) {
     return;  // of a forged image
   }
-  with_code([&](const auto& here) {
-    other.with_code([&](const auto& there) {
-      there.take_out(other, [&](const Entry& entry) { return here.put_in(*this, entry); });
+  other.with_code([&](const auto& there) {
+    there.take_out(other, [&](const Entry& entry) {
+      return with_code([&](const auto& here) { return here.put_in(*this, entry); });
     });
   });
 }
@@ -818,7 +880,12 @@ auto CuckooTable::beside_moves(const Ask& ask, const IsGood& is_good) const noex
 }
 
 bool CuckooTable::may_contain(Digest digest) const noexcept {
-  return beside_moves([&](const auto& code) { return code.contains(code.probe(code.key(digest))); },
+  return beside_moves([&](const auto& code) { return code.contains_alone(digest); },
+                      [](bool is_found) { return is_found; });
+}
+
+bool CuckooTable::may_contain(const Key& key) const noexcept {
+  return beside_moves([&](const auto& code) { return code.contains_alone(key); },
                       [](bool is_found) { return is_found; });
 }
 
@@ -837,9 +904,15 @@ std::uint64_t CuckooTable::until(Digest digest) const noexcept {
                       [](std::uint64_t) { return false; });
 }
 
-void CuckooTable::prefetch(Digest digest) const noexcept {
-  with_code([&](const auto& code) { code.prefetch(code.probe(code.key(digest))); });
+CuckooTable::Key CuckooTable::fetched(Digest digest) const noexcept {
+  return with_code([&](const auto& code) {
+    const Key key = code.key(digest);
+    code.fetch(key);
+    return key;
+  });
 }
+
+void CuckooTable::prefetch(Digest digest) const noexcept { static_cast<void>(fetched(digest)); }
 
 void CuckooTable::advance(Tick tick) noexcept {
   const std::uint64_t now = this->tick().value;

@@ -33,6 +33,7 @@
 /// Source:  [Fan2014]; doubling after [Dayan2023]; counts, expiry and the second bucket's mask are ours. The search for
 /// room is breadth-first as in [Li2014].
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -168,7 +169,18 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// entry there knows the bits that this table may take. Threads: needs both tables alone.
   void absorb(CuckooTable& other) noexcept;
 
+  /// Where a key is looked for.
+  struct Key {
+    std::array<std::byte*, 2> low;  ///< the low planes of its buckets
+    std::uint64_t extension;        ///< its extension bits, from the first one on
+    std::uint64_t mask;             ///< by which they differ in its second bucket
+    std::uint32_t core;
+  };
+  /// Fetches the lines of a key. Valid until the table changes its size.
+  [[nodiscard]] Key fetched(Digest digest) const noexcept;
+
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
+  [[nodiscard]] bool may_contain(const Key& key) const noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
   /// The latest generation until which the key is found; 0 for an absent key.
@@ -214,7 +226,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
 
   CuckooTable(Image source, const Params& params) noexcept;
 
-  template <unsigned slot_bits>
+  template <unsigned slot_bits, bool doubles>
   class Code;
   template <class Use>
   decltype(auto) with_code(const Use& use) const noexcept;
@@ -233,9 +245,9 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint32_t core_bits_;
   std::uint32_t core_mask_;
   std::uint32_t slot_bits_;
-  std::uint32_t meta_bits_;     ///< of count and tag
-  std::uint32_t pattern_mask_;  ///< of what all entries know of the fingerprint, within a slot
-  std::uint32_t tag_mask_;      ///< 0 without expiry
+  std::uint32_t meta_bits_;      ///< of count and tag
+  std::uint32_t tag_mask_;       ///< 0 without expiry
+  std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   CuckooSlot slot_;
   std::uint64_t lines_;
   CuckooMoves moves_;

@@ -79,6 +79,13 @@ constexpr std::uint64_t spread(std::uint64_t fields) noexcept {
 
 }  // namespace detail
 
+/// The low plane has lanes of 8 or 16 bits.
+[[nodiscard]] constexpr unsigned low_bits_of(unsigned slot_bits) noexcept { return slot_bits < 16 ? 8 : 16; }
+/// The part of a slot that its low plane holds, in all lanes of a word.
+[[nodiscard]] constexpr std::uint64_t repeat_low(unsigned slot_bits, std::uint64_t slot) noexcept {
+  return low_bits_of(slot_bits) == 8 ? (slot & 0xFF) * 0x0101010101010101 : detail::repeat16(slot & 0xFFFF);
+}
+
 /// The four slots of a bucket: lanes of 16 bits in one word, or of 32 bits in two.
 template <unsigned lane_bits>
 struct Lanes {
@@ -103,9 +110,10 @@ class Slots {
   static constexpr std::uint64_t kPerLine = buckets_per_line(slot_bits);
   using BucketLanes = Lanes<kLaneBits>;
 
-  [[nodiscard]] [[gnu::always_inline]] static BucketLanes read(const std::byte* cells, std::uint64_t bucket) noexcept {
-    const std::byte* line = cells + bucket / kPerLine * kCacheLineBytes;
-    const std::uint64_t place = bucket % kPerLine;
+  /// The slots of the bucket with this low plane.
+  [[nodiscard]] [[gnu::always_inline]] static BucketLanes read(const std::byte* low) noexcept {
+    const std::uint64_t place = place_of(low);
+    const std::byte* line = low - place * kLowBytes;
     BucketLanes lanes;
     for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
       const std::uint64_t spread = detail::spread<bits>(detail::load_fields<bits>(line + offset, place));
@@ -120,7 +128,7 @@ class Slots {
   }
 
   /// The low plane of a bucket's slots: four lanes of kLowBits in one word, 0 in a free slot.
-  static constexpr unsigned kLowBits = slot_bits < 16 ? 8 : 16;
+  static constexpr unsigned kLowBits = low_bits_of(slot_bits);
   static constexpr std::size_t kLowBytes = kSlotsPerBucket * kLowBits / 8;
   [[nodiscard]] [[gnu::always_inline]] static std::byte* low_plane(std::byte* cells, std::uint64_t bucket) noexcept {
     return cells + bucket / kPerLine * kCacheLineBytes + bucket % kPerLine * kLowBytes;
@@ -133,34 +141,46 @@ class Slots {
     // Words of four 8-bit lanes have four zero lanes above them.
     return static_cast<unsigned>(std::countr_zero(zero_lanes(low))) / kLowBits;
   }
-  /// Calls `use(lane)` for each slot of two buckets whose low plane equals `value` under `mask`, until it returns true:
-  /// lanes 0 to 3 are the first bucket's slots, 4 to 7 the second's. Returns whether it did. Both planes are loaded
-  /// before they are compared.
-  template <class Use>
-  [[gnu::always_inline]] static bool any_low_equal(const std::byte* first, const std::byte* second, std::uint32_t value,
-                                                   std::uint32_t mask, const Use& use) noexcept {
-    constexpr std::uint64_t kOnes = kLowBits == 8 ? 0x0101010101010101 : 0x0001000100010001;
-    const std::uint64_t lane_mask = (mask & ((1U << kLowBits) - 1)) * kOnes;
-    const std::uint64_t wanted = (value & ((1U << kLowBits) - 1)) * kOnes;
-    std::uint64_t low = load_low(first);
-    const std::uint64_t low_of_second = load_low(second);
-    if constexpr (kLowBits == 8) {
-      low |= low_of_second << 32U;
-    }
-    for (std::uint64_t equal = zero_lanes((low ^ wanted) & lane_mask); equal != 0; equal &= equal - 1) {
-      if (use(static_cast<unsigned>(std::countr_zero(equal)) / kLowBits)) {
-        return true;
-      }
-    }
-    if constexpr (kLowBits == 16) {
-      for (std::uint64_t equal = zero_lanes((low_of_second ^ wanted) & lane_mask); equal != 0; equal &= equal - 1) {
-        if (use(kSlotsPerBucket + static_cast<unsigned>(std::countr_zero(equal)) / kLowBits)) {
-          return true;
-        }
-      }
-    }
-    return false;
+  /// The bucket with this low plane.
+  [[nodiscard]] static std::uint64_t bucket_of(const std::byte* cells, const std::byte* low) noexcept {
+    const auto line = static_cast<std::uint64_t>(low - cells) / kCacheLineBytes;
+    return line * kPerLine + place_of(low);
   }
+
+  /// The low planes of two buckets. Sets of their slots have a bit for each: 0 to 3 are the first bucket's slots, 4 to
+  /// 7 the second's.
+  struct LowPlanes {
+    std::array<std::uint64_t, kLowBits / 8> words;
+  };
+  [[nodiscard]] [[gnu::always_inline]] static LowPlanes load_both(const std::byte* first,
+                                                                  const std::byte* second) noexcept {
+    if constexpr (kLowBits == 8) {
+      return {.words = {load_low(first) | load_low(second) << 32U}};
+    } else {
+      return {.words = {load_low(first), load_low(second)}};
+    }
+  }
+  [[nodiscard]] static constexpr std::uint64_t repeat(std::uint64_t value) noexcept {
+    return repeat_low(slot_bits, value);
+  }
+  /// The slots that equal `value` in the bits of `mask`, both repeated.
+  [[nodiscard]] [[gnu::always_inline]] static std::uint32_t equal(const LowPlanes& planes, std::uint64_t value,
+                                                                  std::uint64_t mask) noexcept {
+    if constexpr (kLowBits == 8) {
+      // The product brings the lowest bits of all bytes together.
+      return static_cast<std::uint32_t>((zero_lanes((planes.words[0] ^ value) & mask) >> 7U) * 0x0102040810204080 >>
+                                        56U);
+    } else {
+      const std::uint64_t first = zero_lanes((planes.words[0] ^ value) & mask) >> 15U;
+      const std::uint64_t second = zero_lanes((planes.words[1] ^ value) & mask) >> 15U;
+      return static_cast<std::uint32_t>((first | second << 4U) * 0x0001000200040008 >> 48U & 0xFFU);
+    }
+  }
+  /// The slots that are free.
+  [[nodiscard]] static std::uint32_t free_of(const LowPlanes& planes) noexcept {
+    return equal(planes, 0, ~std::uint64_t{0});
+  }
+
   /// A slot of the bucket with this low plane.
   [[nodiscard]] [[gnu::always_inline]] static std::uint32_t slot_at(const std::byte* low, unsigned slot) noexcept {
     const std::uint64_t place = place_of(low);
