@@ -213,11 +213,13 @@ struct Adding {
   bool no_create = false;
 };
 
-Digest digest_of(const Cuckoo& filter, String* item) noexcept {
+std::string_view text_of(String* item) noexcept {
   std::size_t bytes = 0;
   const char* text = engine.string_ptr_len(item, &bytes);
-  return filter.hasher()(std::string_view(text, bytes));
+  return {text, bytes};
 }
+
+Digest digest_of(const Cuckoo& filter, String* item) noexcept { return filter.hasher()(text_of(item)); }
 
 Outcome add_one(Cuckoo& filter, Digest digest, std::uint64_t until, bool only_new) {
   if (only_new && filter.may_contain(digest)) {
@@ -228,17 +230,27 @@ Outcome add_one(Cuckoo& filter, Digest digest, std::uint64_t until, bool only_ne
 
 // In order. Where there is no memory for a sub-filter, that item and all behind it keep their first outcome.
 void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::span<Outcome> outcomes) noexcept {
-  constexpr std::size_t kWindow = 32;
-  std::array<Digest, kWindow> digests;
   try {
+    if (outcomes.size() == 1) {
+      outcomes[0] = add_one(filter, digest_of(filter, adding.items[0]), until, adding.only_new);
+      return;
+    }
+    constexpr std::size_t kWindow = 256;
+    constexpr std::size_t kAhead = 16;  // a line is fetched so many items before it is used
+    std::array<std::string_view, kWindow> texts;
+    std::array<Digest, kWindow> digests;
+    const Hasher hasher = filter.hasher();
     for (std::size_t start = 0; start < outcomes.size(); start += kWindow) {
       const std::size_t count = std::min(kWindow, outcomes.size() - start);
-      for (std::size_t i = 0; i < count; ++i) {
-        digests[i] = digest_of(filter, adding.items[start + i]);
-        filter.prefetch(digests[i]);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        outcomes[start + i] = add_one(filter, digests[i], until, adding.only_new);
+      std::ranges::transform(adding.items.subspan(start, count), texts.begin(), text_of);
+      hasher(std::span<const std::string_view>(texts).first(count), std::span(digests).first(count));
+      for (std::size_t i = 0; i < count + kAhead; ++i) {
+        if (i < count) {
+          filter.prefetch(digests[i]);
+        }
+        if (i >= kAhead) {
+          outcomes[start + i - kAhead] = add_one(filter, digests[i - kAhead], until, adding.only_new);
+        }
       }
     }
   } catch (const std::bad_alloc&) {
@@ -246,19 +258,14 @@ void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::s
   }
 }
 
-// Replicas get the items that were added, one by one or as a batch.
-void replicate_added(const Call& call, const Adding& adding, std::span<const Outcome> outcomes,
-                     std::vector<String*>& added) {
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i] == Outcome::added) {
-      added.push_back(adding.items[i]);
-    }
-  }
-  const long long at = adding.expiry.milliseconds();
-  if (added.empty()) {
-    return;
-  }
-  if (at == 0) {
+// Replicas get the items that were added.
+void replicate_added(const Call& call, const Adding& adding, std::span<String*> added) {
+  // CF.ADD key item and CF.INSERT key ITEMS item …: the same command again costs no copy of it.
+  constexpr std::size_t kMostWords = 3;
+  const bool has_options = call.size() > adding.items.size() + kMostWords;
+  if (added.size() == adding.items.size() && !has_options && !adding.only_new) {
+    engine.replicate_verbatim(call.context());
+  } else if (const long long at = adding.expiry.milliseconds(); at == 0) {
     engine.replicate(call.context(), "CF.INSERT", "scv", call.key(), "ITEMS", added.data(), added.size());
   } else {
     engine.replicate(call.context(), "CF.INSERT", "sclcv", call.key(), "PXAT", at, "ITEMS", added.data(), added.size());
@@ -273,11 +280,12 @@ std::uint64_t work_per_item(const Cuckoo& filter, const Adding& adding) noexcept
   return filter.slice_count() + opened / 2;
 }
 
-/// Adds items to the key's filter, which is made where there is none. Errors: to be replied.
-Result<std::vector<Outcome>> add(const Call& call, Adding& adding, CuckooSettings settings, const char* event) {
-  std::vector<Outcome> outcomes(adding.items.size(), Outcome::out_of_memory);
-  std::vector<String*> added;
-  added.reserve(adding.items.size());
+/// Adds items to the key's filter, which is made where there is none. Shape: outcomes[c], at first out_of_memory.
+/// Errors: to be replied.
+Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, const char* event,
+                 std::span<Outcome> outcomes) {
+  std::vector<String*> some;
+  some.reserve(outcomes.size() == 1 ? 0 : outcomes.size());
   MemoryLimit limit(call.context());
   CuckooLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
@@ -302,21 +310,32 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, CuckooSetting
   }
   MANKAI_TRY(lookup.must_be_whole());
   Cuckoo& filter = lookup.value()->filter();
-  if (!is_new && call.is_from_client() &&
-      filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions)) {
+  if (!is_new && filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions) &&
+      call.is_from_client()) {
     return refuse("Maximum expansions reached");
   }
   advance_to_clock(call, filter, kAdvance);
   MANKAI_ASSIGN(const std::uint64_t until, adding.expiry.until(filter));
   add_items(filter, adding, until, outcomes);
-  replicate_added(call, adding, outcomes, added);
+  std::span<String*> added = adding.items;
+  if (std::ranges::count(outcomes, Outcome::added) != std::ssize(outcomes)) {
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i] == Outcome::added) {
+        some.push_back(adding.items[i]);
+      }
+    }
+    added = some;
+  }
+  if (!added.empty()) {
+    replicate_added(call, adding, added);
+  }
   if (is_new) {
     call.key_changed(kReserveEvent);
   }
   if (!added.empty()) {
     call.key_changed(event);
   }
-  return outcomes;
+  return {};
 }
 
 Answer add_single(Call& call, bool only_new, const char* event) {
@@ -332,8 +351,9 @@ Answer add_single(Call& call, bool only_new, const char* event) {
     }
     MANKAI_TRY(adding.expiry.read(call, kOption));
   }
-  MANKAI_ASSIGN(const auto outcomes, add(call, adding, default_settings(), event));
-  switch (outcomes.front()) {
+  Outcome outcome = Outcome::out_of_memory;
+  MANKAI_TRY(add(call, adding, default_settings(), event, std::span(&outcome, 1)));
+  switch (outcome) {
     case Outcome::added: return call.truth(true);
     case Outcome::known: return call.truth(false);
     case Outcome::full: return refuse(kFull);
@@ -377,13 +397,15 @@ Answer insert_many(Call& call, bool only_new, const char* event) {
   if (read.adding.items.empty()) {
     return call.wrong_arity();
   }
-  MANKAI_ASSIGN(const auto outcomes, add(call, read.adding, read.settings, event));
+  std::vector<Outcome> outcomes(read.adding.items.size(), Outcome::out_of_memory);
+  MANKAI_TRY(add(call, read.adding, read.settings, event, outcomes));
+  const bool has_numbers = only_new || !call.is_resp3();
   call.array(outcomes.size());
   for (const Outcome outcome : outcomes) {
     constexpr long long kFullNumber = -1;
     if (outcome == Outcome::out_of_memory) {
       call.error(memory_error(kNoMemory));
-    } else if (only_new || !call.is_resp3()) {
+    } else if (has_numbers) {
       engine.reply_with_long_long(
           call.context(), outcome == Outcome::full ? kFullNumber : static_cast<long long>(outcome == Outcome::added));
     } else {

@@ -65,6 +65,10 @@ void ask(const Call& call, const Cuckoo& filter, std::span<const std::string_vie
   const bool by_clock = filter.has_time() && !is_replica(call);
   const Moment now = by_clock ? clock_now() : Moment();
   if (!by_clock || tick_of(now, filter.epoch()) <= filter.tick()) {
+    if (keys.size() == 1) {
+      answers[0] = filter.may_contain(filter.hasher()(keys[0]));
+      return;
+    }
     for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
       filter.may_contain(digests, answers.subspan(start, digests.size()));
     });
