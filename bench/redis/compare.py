@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Our module beside another one with the BF.* commands, in servers of their own, interleaved: ours, theirs, ours, theirs.
+"""Our module beside another one with BF.* and CF.*, in servers of their own, interleaved: ours, theirs, ours, theirs.
 
 Usage: bench/redis/compare.py --peer PATH [--module build/lib/mankai-redis.so] [--server redis-server] [--rounds 5]
                               [--only NAME,...] [--json FILE]
 
 PATH is the peer's shared library, built elsewhere: nothing of it is here. Costs are those that the server itself
 measured (INFO commandstats), so neither the client nor the network is in them. Every measure runs in each round on a
-new server for each module, with the same bytes; the table gives medians [least..most] of the rounds, and the median of
-the ratios of each round's pair. --only takes the names in the first column's brackets.
+new server for each module, with the same bytes, but for parameters of CF.RESERVE where the rates are to be equal; the
+table gives medians [least..most] of the rounds, and the median of the ratios of each round's pair. --only takes the
+names of the methods of Measures.
 """
 import argparse
 import functools
@@ -40,7 +41,8 @@ def items(start, count):
 def batches(name, start, count, size=BATCH):
     """Encodes commands of `size` items each on the key "f"."""
     from client import command
-    return [command(name, "f", *items(first, size)) for first in range(start, start + count, size)]
+    words = ("f", "ITEMS") if name.endswith("INSERT") else ("f",)
+    return [command(name, *words, *items(first, size)) for first in range(start, start + count, size)]
 
 
 @functools.cache
@@ -57,6 +59,16 @@ def send(client, commands, replies_each=1):
         client.send(b"".join(some))
         for _ in range(replies_each * len(some)):
             client.receive()
+
+
+def measured_rate(client):
+    """Returns how many percent of 500,000 absent items CF.MEXISTS finds in the key "f"."""
+    found = 0
+    commands = batches("CF.MEXISTS", 20_000_000, 500_000)
+    for data in commands:
+        client.send(data)
+        found += sum(client.receive())
+    return 100 * found / (len(commands) * BATCH)
 
 
 def cost(client, name, commands, things, replies_each=1):
@@ -118,6 +130,50 @@ class Measures:
             client.must("BF.RESERVE", "million", FPR, 1_000_000, "NONSCALING")
             return found | {"memory: a million keys": client.must("MEMORY", "USAGE", "million")}
 
+    def _cuckoo(self, prefix, count, ours=(), peer=None):
+        """Adds `count` items, the sixth and the last tenth of them one by one.
+
+        CF.RESERVE gets the words of `ours`, or of `peer` if they differ; none: CF.INSERT makes the filter.
+        """
+        with self._start() as server:
+            client = server.client()
+            is_ours = b"mankai" in client.must("MODULE", "LIST")[0]
+            if words := ours if is_ours or peer is None else peer:
+                client.must("CF.RESERVE", "f", *words)
+            tenth = count // 10
+
+            def insert(first, some):
+                return cost(client, "cf.insert", batches("CF.INSERT", first, some), some)
+
+            def single(name, first):
+                return cost(client, f"cf.{name.lower()}", singles(f"CF.{name}", first, tenth), tenth, PIPELINED)
+
+            found = {"insert, empty to half full": insert(0, 5 * tenth), "add, half full": single("ADD", 5 * tenth),
+                     "insert, 0.6 to 0.9": insert(6 * tenth, 3 * tenth), "add, 0.9 to full": single("ADD", 9 * tenth),
+                     "exists, known": single("EXISTS", 2 * tenth), "exists, absent": single("EXISTS", 5_000_000),
+                     "mexists": cost(client, "cf.mexists", batches("CF.MEXISTS", count // 2, count), count)}
+            info = client.must("CF.INFO", "f")
+            return {f"CF, {prefix}: {name}": value for name, value in found.items()} | {
+                f"false positives: CF, {prefix}": measured_rate(client),
+                f"memory: CF, {prefix}": client.must("MEMORY", "USAGE", "f"),
+                f"CF, {prefix}: sub-filters": info[info.index(b"Number of filters") + 1]}
+
+    def cuckoo(self):
+        return self._cuckoo("defaults", 1_000_000, (1_000_000,))
+
+    # Parameters by which the measured rates are nearly equal, and ours keeps one sub-filter.
+    def cuckoo_equal(self):
+        return self._cuckoo("0.7%", 1_000_000, (1_050_000, "ERROR", "0.5"), (2_000_000,))
+
+    def cuckoo_wide(self):
+        return self._cuckoo("3%", 1_000_000, (1_050_000, "EXPANSION", 0, "ERROR", "0.03"), (1_000_000, "BUCKETSIZE", 4))
+
+    def cuckoo_grown(self):
+        return self._cuckoo("grown from a default filter", 20_000)
+
+    def cuckoo_doubled(self):
+        return self._cuckoo("grown by doubling", 100_000, (1024, "EXPANSION", 2))
+
     def latency(self):
         """The longest that another client waits for a PING while a large command runs."""
         size = 100_000
@@ -153,12 +209,17 @@ class Measures:
                     "BGSAVE: bytes of the filter": client.must("MEMORY", "USAGE", "f")}
 
 
-NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied")
-UNITS = {"memory": "B", "BGSAVE": "B", "latency": "ms"}
-# The most that ours may be of the peer's; docs/redis.md has them.
+NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied", "cuckoo", "cuckoo_equal", "cuckoo_wide",
+         "cuckoo_grown", "cuckoo_doubled")
+UNITS = {"memory": "B", "false positives": "%", "BGSAVE": "B", "latency": "ms"}
+# The most that ours may be of the peer's; docs/redis.md and docs/benchmarks.md have them.
 TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd": 0.5, "beyond cache: mexists": 0.5,
            "grown: exists, known": 0.5, "grown: exists, strange": 0.5, "single: add": 1.0, "single: exists": 1.0,
-           "memory: a default filter": 1.0, "BGSAVE: bytes copied": 0.5}
+           "memory: a default filter": 1.0, "BGSAVE: bytes copied": 0.5, "memory: CF, 0.7%": 1.0,
+           "memory: CF, 3%": 1.0}
+TARGETS |= {f"CF, {prefix}: {name}": 0.8 for prefix in ("defaults", "0.7%", "3%")
+            for name in ("insert, empty to half full", "insert, 0.6 to 0.9", "add, half full", "add, 0.9 to full",
+                         "exists, known", "exists, absent", "mexists")}
 
 
 def spread(values):
