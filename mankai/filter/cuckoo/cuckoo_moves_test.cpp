@@ -1,0 +1,163 @@
+// Lookups beside moves: one member is moved between its two buckets all the time, while another thread looks it up. A
+// lookup that reads the one bucket before the member arrives there and the other one after it has left finds it only
+// because moves are counted.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "mankai/filter/cuckoo/cuckoo_table.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr int kSlots = cuckoo::kSlotsPerBucket;
+
+// Two cache lines of buckets.
+CuckooTable make_table(std::uint32_t fingerprint_bits) {
+  const CuckooSlot slot{.fingerprint = fingerprint_bits};
+  auto made = CuckooTable::create(
+      {.keys = 1, .fpr = 0.01, .first_buckets = 2 * cuckoo::buckets_per_line(slot.bits()), .slot = slot});
+  EXPECT_TRUE(made) << made.error().detail;
+  return std::move(*made);
+}
+
+bool insert(CuckooTable& table, Digest digest, int times = 1) {
+  bool is_added = true;
+  for (int i = 0; i < times; ++i) {
+    is_added = is_added && table.insert(digest, 0, true) == CuckooTable::Added::added;
+  }
+  return is_added;
+}
+
+// The cache lines that are not all 0.
+std::int64_t lines_in_use(const CuckooTable& table) {
+  const std::vector<std::byte> image = table.to_bytes();
+  const auto cells = std::span(image).subspan(sizeof(ImageHeader), table.cells_bytes());
+  std::int64_t lines = 0;
+  for (std::size_t line = 0; line < cells.size(); line += kCacheLineBytes) {
+    const auto bytes = cells.subspan(line, kCacheLineBytes);
+    lines += std::ranges::count(bytes, std::byte{0}) == std::ssize(bytes) ? 0 : 1;
+  }
+  return lines;
+}
+
+struct Keys {
+  Digest member;
+  /// For each bucket of the member two keys that can be nowhere else, so that they are never moved.
+  std::array<std::vector<Digest>, 2> fixed;
+};
+
+// Found by what a table does with them: a key that is added often fills its buckets.
+Keys find_keys(std::uint32_t fingerprint_bits) {
+  std::mt19937_64 random(1);
+  std::optional<Digest> member;
+  Keys keys{};
+  while (keys.fixed[0].size() < 2 || keys.fixed[1].size() < 2) {
+    const Digest key{random()};
+    CuckooTable table = make_table(fingerprint_bits);
+    EXPECT_TRUE(insert(table, key, 2 * kSlots));
+    if (!member) {
+      const bool is_member = table.taken_slots() == 2 * kSlots && lines_in_use(table) == 2;
+      member = is_member ? std::optional(key) : std::nullopt;
+    } else if (table.taken_slots() == kSlots && insert(table, *member, kSlots) && !insert(table, *member)) {
+      CuckooTable other = make_table(fingerprint_bits);
+      const bool is_first =
+          keys.fixed[0].empty() || (insert(other, keys.fixed[0].front(), kSlots) && !insert(other, key));
+      keys.fixed[is_first ? 0 : 1].push_back(key);
+    }
+  }
+  keys.member = *member;
+  return keys;
+}
+
+/// A member, and other keys in all but one slot of its two buckets, which are in different cache lines. A key that
+/// needs that slot's bucket moves the member.
+class Crossing {
+ public:
+  explicit Crossing(std::uint32_t fingerprint_bits)
+      : keys_(find_keys(fingerprint_bits)), table_(make_table(fingerprint_bits)) {
+    for (const auto& fixed : keys_.fixed) {
+      EXPECT_TRUE(insert(table_, fixed[0], kSlots - 1));
+    }
+    EXPECT_TRUE(insert(table_, keys_.member));
+  }
+
+  [[nodiscard]] const CuckooTable& table() const noexcept { return table_; }
+  [[nodiscard]] Digest member() const noexcept { return keys_.member; }
+
+  // Moves the member to its other bucket and back. Returns whether there was room.
+  bool move_twice() {
+    bool is_done = true;
+    for (const auto& fixed : keys_.fixed) {
+      is_done = insert(table_, fixed[1]) && table_.erase(fixed[1]).result == EraseResult::erased && is_done;
+    }
+    return is_done;
+  }
+
+ private:
+  Keys keys_;
+  CuckooTable table_;
+};
+
+// Asks while the member is moved, for as long as it takes to see each of the bugs that the test is for also on a
+// machine that is busy. Returns how often `is_found()` was false.
+template <class IsFound>
+std::uint64_t misses_beside_moves(Crossing& crossing, const IsFound& is_found) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kTime = std::chrono::milliseconds(700);
+  std::atomic<bool> has_always_moved = true;
+  std::uint64_t missed = 0;
+  {
+    const std::jthread writer([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        has_always_moved = crossing.move_twice() && has_always_moved;
+      }
+    });
+    for (const auto end = Clock::now() + kTime; Clock::now() < end;) {
+      for (int i = 0; i < 1000; ++i) {
+        missed += is_found() ? 0U : 1U;
+      }
+    }
+  }
+  EXPECT_TRUE(has_always_moved);
+  return missed;
+}
+
+class CuckooBesideMoves : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(CuckooBesideMoves, AMemberIsFoundSingly) {
+  Crossing crossing(GetParam());
+  EXPECT_EQ(misses_beside_moves(crossing, [&] { return crossing.table().may_contain(crossing.member()); }), 0U);
+}
+
+TEST_P(CuckooBesideMoves, AMemberIsFoundInABatch) {
+  Crossing crossing(GetParam());
+  const std::array<Digest, 2> batch = {crossing.member(), crossing.member()};
+  std::array<bool, 2> outcomes{};
+  EXPECT_EQ(misses_beside_moves(crossing,
+                                [&] {
+                                  crossing.table().may_contain(batch, outcomes);
+                                  return outcomes[0] && outcomes[1];
+                                }),
+            0U);
+}
+
+// Slots of one plane of bits, and of several.
+INSTANTIATE_TEST_SUITE_P(fingerprint_bits, CuckooBesideMoves, testing::Values(8U, 14U),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace mankai
