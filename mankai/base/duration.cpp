@@ -36,9 +36,9 @@ Result<Duration> parse_duration(std::string_view text) {
   const Duration unit = take_unit(digits);
   const double length = to_number<double>(digits).value_or(0) * static_cast<double>(unit.count());
   if (!(length >= 1) || length > static_cast<double>(kLongestDuration.count())) {
-    return fail(
-        ErrorCode::invalid_argument,
-        "duration '" + std::string(text) + "' is not valid; give a number and a unit, such as 90s, 10m, 1h or 7d");
+    return fail(ErrorCode::invalid_argument,
+                "duration '" + std::string(text) +
+                    "' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d");
   }
   return Duration(std::llround(length));
 }

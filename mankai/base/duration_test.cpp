@@ -23,6 +23,8 @@ TEST(Durations, that_are_none_are_refused) {
   for (const char* text : {"", "h", "-1h", "0s", "0.1us", "1y", "1h30m", "nan", "inf", "1e30h", "1 h", "ms"}) {
     EXPECT_FALSE(parse_duration(text)) << text;
   }
+  EXPECT_EQ(parse_duration("5x").error().detail,
+            "duration '5x' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d");
   EXPECT_TRUE(parse_duration("365000d"));
   EXPECT_FALSE(parse_duration("365001d"));
 }

@@ -117,13 +117,18 @@ class Shapes(CommandTest):
         self.run_mankai(*spec, "--forced")
 
     def test_nonsense_is_refused(self):
-        for more, says in ((["--lambda", "2"], "lambda"), (["--lambda", "0.9"], "epoch"), (["--half-life", "1y"], "1h"),
+        for more, says in ((["--lambda", "2"], "lambda"), (["--lambda", "0.9"], "epoch"), (["--half-life", "1y"], "365000d"),
                            (["--half-life", "1h", "--epoch", "2h"], "epoch"),
                            (["--lambda", "0.9", "--epoch", "1m", "--half-life", "1h"], "cannot be combined")):
             self.error("create", "f.mk", "--kind", "time-decaying-counts", "--keys", "10", *more, code=2, says=says)
         self.error("create", "f.mk", "--keys", "10", "--half-life", "1h", code=2, says=["half-life", "blocked-bloom"])
         self.error("create", "f.mk", "--kind", "rotating-bloom", "--keys", "10", "--generations", "1", code=2,
                    says="generations")
+
+    def test_a_bad_time_to_live_is_refused_with_the_units_and_limits(self):
+        for ttl in ("5x", "0", "2000y", "365001d", "nan"):
+            self.error("create", "f.mk", "--kind", "cuckoo", "--keys", "10", "--max-ttl", ttl, code=2,
+                       says=["--max-ttl", f"'{ttl}'", "us, ms, s, m, h, d or w", "from 1us to 365000d"])
 
     def test_plan_for_a_memory_of_events_holds_what_it_says(self):
         rows = json.loads(self.out("plan", "--events", "20k", "--survival", "90%", "--fpr", "1%", "--json"))

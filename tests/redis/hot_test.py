@@ -144,7 +144,7 @@ class ContractTest(OneServerTest):
             HOT.RESERVE => -ERR wrong number of arguments for 'hot.reserve' command
             HOT.RESERVE h HALFLIFE => -ERR the last argument has no value, or is none
             HOT.RESERVE h HALFLIFE x
-                => -ERR duration 'x' is not valid; give a number and a unit, such as 90s, 10m, 1h or 7d
+                => -ERR duration 'x' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d
             HOT.RESERVE h HALFLIFE 1h LAMBDA 0.5 EPOCH 1m => {decay}
             HOT.RESERVE h LAMBDA 0.5 => -ERR LAMBDA needs EPOCH: how often counts are multiplied by it
             HOT.RESERVE h LAMBDA 0 EPOCH 1m => -ERR lambda must lie between 0 and 1, both excluded
