@@ -30,6 +30,7 @@ constexpr const char* kReserveEvent = "cf.reserve";
 constexpr const char* kAdvance = "CF.ADVANCE";
 constexpr const char* kFull = "Filter is full";
 constexpr const char* kNoKey = "Not found";
+constexpr const char* kOneTime = "ERR syntax error: give one of EX, PX, EXAT and PXAT";
 constexpr const char* kBadTtl = "ERR the time to live must be a whole number above 0, and its end in the future";
 
 /// What the configs cf-* set. Threads: the engine's main thread.
@@ -165,6 +166,9 @@ class Expiry {
   }
   /// Errors: to be replied.
   Result<void> read(const Call& call, std::size_t index) {
+    if (at_) {
+      return refuse(kOneTime);
+    }
     const long long value = index + 1 < call.size() ? call.integer(index + 1).value_or(0) : 0;
     constexpr long long kMost = kLongestDuration.count() / 1000;
     const bool is_seconds = call.is(index, "EX") || call.is(index, "EXAT");
@@ -340,16 +344,16 @@ Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, cons
 
 Answer add_single(Call& call, bool only_new, const char* event) {
   constexpr std::size_t kOption = 3;
-  constexpr std::size_t kWithOption = 5;
-  if (call.size() != kOption && call.size() != kWithOption) {
-    return call.wrong_arity();
-  }
+  constexpr std::size_t kSecondOption = 5;
   Adding adding{.items = call.arguments().subspan(kFirstItem, 1), .expiry = {}, .only_new = only_new};
-  if (call.size() == kWithOption) {
-    if (!Expiry::is_option(call, kOption)) {
+  for (std::size_t i = kOption; i < call.size(); i += 2) {
+    if (i + 1 == call.size() || (i == kSecondOption && !Expiry::is_option(call, i))) {
+      return call.wrong_arity();
+    }
+    if (!Expiry::is_option(call, i)) {
       return refuse(kUnknownArgument);
     }
-    MANKAI_TRY(adding.expiry.read(call, kOption));
+    MANKAI_TRY(adding.expiry.read(call, i));
   }
   Outcome outcome = Outcome::out_of_memory;
   MANKAI_TRY(add(call, adding, default_settings(), event, std::span(&outcome, 1)));
