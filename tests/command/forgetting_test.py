@@ -80,6 +80,17 @@ class Time(CommandTest):
         self.assertIn(b"2999-01-01T00:00:00Z", stderr)
         self.assertEqual(self.count("a"), 2)
 
+    def test_adding_at_a_far_time_expires_what_was_added_before(self):
+        for kind, *more in (["cuckoo", "--max-ttl", "13h"], ["rotating-bloom", "--window", "13h"]):
+            with self.subTest(kind=kind):
+                self.create(kind, *more)
+                self.run_mankai("add", "f.mk", "old")
+                self.run_mankai("add", "f.mk", "--at", "2999-01-01", "new")
+                _, stderr = self.run_mankai("add", "f.mk", "newer")
+                self.assertIn(b"in the future", stderr)
+                self.assertEqual(self.out("check", "--present", "f.mk", stdin=lines(["old", "new", "newer"])), b"new\nnewer\n")
+                self.assertEqual(self.out("check", "--present", "f.mk", "--at", "2999-01-02", stdin=b"new\n"), b"")
+
     def test_kinds_without_time_take_none(self):
         self.run_mankai("create", "g.mk", "--keys", "100")
         self.run_mankai("add", "g.mk", "a")
