@@ -144,9 +144,13 @@ void describe_growth(const Growth& growth, FilterInfo& info) {
   info.fields.push_back({"bound", "bound", std::string(name(growth.bound))});
 }
 
-void describe_time(Tick tick, Duration epoch, FilterInfo& info) {
+void describe_now(Tick tick, Duration epoch, FilterInfo& info) {
   info.fields.push_back(
       {"time_seconds", "time, since 1970", seconds_of(Duration(start_of(tick, epoch).time_since_epoch()))});
+}
+
+void describe_time(Tick tick, Duration epoch, FilterInfo& info) {
+  describe_now(tick, epoch, info);
   info.fields.push_back({"epoch_seconds", "epoch", seconds_of(epoch)});
 }
 

@@ -50,6 +50,7 @@ struct KindDefaults {
 
 /// Add the fields of FilterInfo that several kinds have.
 void describe_growth(const Growth& growth, FilterInfo& info);
+void describe_now(Tick tick, Duration epoch, FilterInfo& info);  ///< without the epoch
 void describe_time(Tick tick, Duration epoch, FilterInfo& info);
 void describe_decay(const Decay& decay, FilterInfo& info);
 [[nodiscard]] inline double seconds_of(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }

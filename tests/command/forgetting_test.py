@@ -109,6 +109,8 @@ class Shapes(CommandTest):
                 ("rotating-bloom:keys=100,window=7d,generations=8", {"window_seconds": 604800, "generations": 8}),
                 ("fading-fingerprints:keys=100,slots=307,k=2,width=8,min-matches=2",
                  {"slots": 307, "fingerprint_bits": 8, "min_matches": 2}),
+                ("cuckoo:keys=100,max-ttl=13h", {"max_ttl_seconds": 46800, "ttl_resolution_seconds": 3600}),
+                ("cuckoo:keys=100,max-ttl=10h,ttl-resolution=2h", {"max_ttl_seconds": 36000, "ttl_resolution_seconds": 7200}),
                 ("decayed-top:bytes=64KiB,half-life=1h", {"half_life_seconds": 3600})):
             with self.subTest(spec=spec):
                 self.run_mankai("create", "f.mk", "--spec", spec, "--force")
@@ -140,6 +142,11 @@ class Shapes(CommandTest):
         for ttl in ("5x", "0", "2000y", "365001d", "nan"):
             self.error("create", "f.mk", "--kind", "cuckoo", "--keys", "10", "--max-ttl", ttl, code=2,
                        says=["--max-ttl", f"'{ttl}'", "us, ms, s, m, h, d or w", "from 1us to 365000d"])
+
+    def test_a_filter_whose_keys_expire_shows_the_resolution_of_times_to_live(self):
+        self.run_mankai("create", "f.mk", "--kind", "cuckoo", "--keys", "10", "--max-ttl", "13h")
+        self.assertIn(b"resolution of times to live   1h", self.out("info", "f.mk"))
+        self.assertNotIn("epoch_seconds", json.loads(self.out("info", "--json", "f.mk")))
 
     def test_plan_for_a_memory_of_events_holds_what_it_says(self):
         rows = json.loads(self.out("plan", "--events", "20k", "--survival", "90%", "--fpr", "1%", "--json"))

@@ -73,8 +73,9 @@ struct CuckooKind {
     info.fields.push_back({"count_bits", "bits of a count", std::uint64_t{filter.slot().count}});
     info.fields.push_back({"taken_slots", "slots taken", filter.taken_slots()});
     if (filter.has_time()) {
-      describe_time(filter.tick(), filter.epoch(), info);
+      describe_now(filter.tick(), filter.epoch(), info);
       info.fields.push_back({"max_ttl_seconds", "longest time to live", seconds_of(filter.max_ttl())});
+      info.fields.push_back({"ttl_resolution_seconds", "resolution of times to live", seconds_of(filter.epoch())});
     }
   }
 
