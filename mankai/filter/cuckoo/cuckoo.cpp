@@ -448,6 +448,8 @@ KeyCount Cuckoo::estimate(Digest digest) const noexcept {
     count.value += more.value;
     count.is_saturated = count.is_saturated || more.is_saturated;
   }
+  // What can erase nothing counts nothing: a key that is found may have been added any number of times.
+  count.is_saturated = count.is_saturated || (!can_erase() && count.value != 0);
   return count;
 }
 

@@ -350,6 +350,15 @@ TEST(Cuckoo, CountsAndThenSticks) {
   }
 }
 
+TEST(Cuckoo, ACountIsALowerBoundWhereKeysExpireAndAreNotCounted) {
+  Cuckoo filter = make({.keys = 100, .fpr = 0.001, .counts = 0, .max_ttl = Duration(13)});
+  EXPECT_EQ(filter.estimate(digest(1)), KeyCount{});
+  for (int i = 0; i < 3; ++i) {
+    filter.insert(digest(1));
+    EXPECT_EQ(filter.estimate(digest(1)), (KeyCount{.value = 1, .is_saturated = true}));
+  }
+}
+
 // An erasure of an absent key takes a unit at the false positive rate, once each, and says so.
 TEST(Cuckoo, ErasesOfAbsentKeysAreRefusedExceptAtTheRate) {
   constexpr std::size_t kKeys = 100'000;
