@@ -14,6 +14,7 @@
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/change.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/filter/fading_fingerprints/fading_size.hpp"

@@ -34,10 +34,11 @@ std::string label(const PlanRow& row) {
 }
 
 // "+remove", "+count", "+grow".
-std::string abilities(const KindDescription& info) {
+std::string abilities(const PlanRow& row) {
   std::string text;
-  for (const auto& [can, what] : {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"),
-                                  std::pair(info.can_grow, "grow"), std::pair(info.forgets, "forget")}) {
+  const bool can_count = description_of(row.spec.kind).can_count;
+  for (const auto& [can, what] : {std::pair(row.can_erase, "remove"), std::pair(can_count, "count"),
+                                  std::pair(row.can_grow, "grow"), std::pair(row.forgets, "forget")}) {
     text += can ? (text.empty() ? "" : ", ") + std::string(what) : "";
   }
   return text;
@@ -83,7 +84,7 @@ std::string table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<27}\n", label(row), width, row.bits_per_key,
                         human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
-                        abilities(description_of(row.spec.kind)));
+                        abilities(row));
   }
   return text;
 }
@@ -111,16 +112,16 @@ std::string json(const std::vector<PlanRow>& rows) {
     report.add("fpr", row.fpr);
     report.add("probes_per_key", std::uint64_t{row.probes_per_key});
     report.add("lines_per_key", row.lines_per_key);
-    if (kind.forgets) {
+    if (kind.forgets && !kind.has_ttl) {
       report.add("survival", row.survival);
       report.add("slots", number_of(row, "slots", 0));
       report.add("width", number_of(row, "width", 0));
       report.add("min_matches", number_of(row, "min-matches", 1));
       report.add("generations", number_of(row, "generations", 4));
     }
-    report.add("can_remove", kind.can_erase);
+    report.add("can_remove", row.can_erase);
     report.add("can_count", kind.can_count);
-    report.add("can_grow", kind.can_grow);
+    report.add("can_grow", row.can_grow);
     reports.push_back(std::move(report));
   }
   return json_array(reports);
@@ -143,7 +144,8 @@ Subcommand plan_subcommand() {
           "Rates follow the formula of the kind for a full filter. Probes and lines are the bits and the cache lines "
           "that a lookup of one key touches, which determine its time.\n\nOf the kinds with expiry, rotating-bloom "
           "holds --keys per window, fading-fingerprints still finds half of the keys after as many others, and "
-          "time-decaying-counts holds that many undecayed keys; --events compares them by age instead. "
+          "time-decaying-counts holds that many undecayed keys; --events compares them by age instead. Keys "
+          "of a cuckoo filter with max-ttl expire by time alone, so --events has no row for it. "
           "time-decaying-pooled-counts, time-decaying-tiered-counts and decayed-top are left out: their size depends "
           "on the counts or is chosen.",
       .examples = {{"mankai plan --keys 10M --fpr 0.1%", "sizes for a rate"},

@@ -149,7 +149,7 @@ TEST(Kinds, a_spec_of_a_filter_makes_one_that_merges_with_it) {
 TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
   const auto rows = plan({.keys = 100'000, .fpr = 0.001});
   ASSERT_TRUE(rows.has_value());
-  ASSERT_EQ(rows->size(), 15U);
+  ASSERT_EQ(rows->size(), 17U);
   for (const PlanRow& row : *rows) {
     EXPECT_LE(row.fpr, 0.001);
     const auto filter = create_filter(row.spec);

@@ -15,6 +15,9 @@ struct PlanRow {
   double fpr;  ///< by the kind's formula, with all keys inserted
   unsigned probes_per_key;
   double lines_per_key;
+  bool can_erase;
+  bool can_grow;
+  bool forgets;         ///< keys expire with time, or are overwritten by later keys
   double survival = 1;  ///< of a key at the requested age; 1 if the kind keeps keys until then
 };
 

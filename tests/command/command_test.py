@@ -276,16 +276,24 @@ class InfoAndPlan(CommandTest):
                           ("counting-bloom", "blocked"), ("counting-bloom", "partitioned"),
                           ("scalable-counting-bloom", "blocked"), ("scalable-counting-bloom", "partitioned"),
                           ("rotating-bloom", None), ("fading-fingerprints", None), ("time-decaying-counts", None),
-                          *[("cuckoo", None)] * 4])
-        self.assertEqual([row["kind"] for row in rows if row["can_grow"] and not row["can_remove"]], ["scalable-bloom"])
+                          *[("cuckoo", None)] * 6])
+        self.assertEqual([row["kind"] for row in rows if row["can_grow"] and not row["can_remove"]], ["scalable-bloom", "cuckoo"])
         for row in rows:
             self.assertLessEqual(row["fpr"], 0.01)
+        cuckoo = {row["spec"]: row for row in rows if row["kind"] == "cuckoo"}
+        self.assertEqual([spec for spec, row in cuckoo.items() if not row["can_remove"]],
+                         [spec for spec in cuckoo if "max-ttl" in spec])
+        self.assertEqual([spec for spec, row in cuckoo.items() if not row["can_grow"]],
+                         [spec for spec in cuckoo if "growth=0" in spec])
         self.assertLess(rows[0]["bits_per_key"], 10.15)
         self.assertEqual(rows[0]["lines_per_key"], 1)
         table = self.out("plan", "--keys", "1M", "--fpr", "1%").decode()
         self.assertEqual(len({len(line) for line in table.rstrip("\n").split("\n")}), 1, "a table has straight edges")
-        for row in json.loads(self.out("plan", "--keys", "1M", "--bytes", "1MiB", "--json")):
-            self.assertLessEqual(row["bytes"], 1 << 20)
+        for row in json.loads(self.out("plan", "--keys", "1M", "--bytes", "2MiB", "--json")):
+            self.assertLessEqual(row["bytes"], 2 << 20)
+            if row["kind"] == "cuckoo":
+                self.run_mankai("create", "f.mk", "--spec", row["spec"], "--force")
+                self.assertEqual(json.loads(self.out("info", "--json", "f.mk"))["bytes"], row["bytes"], row["spec"])
 
     def test_plan_is_what_create_makes(self):
         for row in json.loads(self.out("plan", "--keys", "12345", "--fpr", "0.003", "--json")):

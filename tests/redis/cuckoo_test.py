@@ -200,6 +200,15 @@ class ContractTest(OneServerTest):
 
 @needs_module
 class ExpiryTest(OneServerTest):
+    def test_what_expires_leaves_room_at_the_limit_of_expansions(self):
+        self.client.config("mankai.cf-max-expansions", 2)
+        self.addCleanup(self.client.config, "mankai.cf-max-expansions", 32)
+        self.client.must("CF.RESERVE", "f", 10, "TTL", 1)
+        self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS[:100])
+        while self.client.call("CF.ADD", "f", "another") != 1:  # a slow machine makes it later
+            time.sleep(0.05)
+        self.assertEqual(self.client.must("CF.EXISTS", "f", "another"), 1)
+
     def test_items_live_for_their_time(self):
         self.client.must("CF.RESERVE", "f", 1000, "TTL", 6.5, "ERROR", "0.0001")  # generations of half a second
         self.client.must("CF.INSERT", "f", "PX", 1500, "ITEMS", *ITEMS[:50])
@@ -284,6 +293,19 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         replica_says = there.must("CF.MEXISTS", "f", *ITEMS[:150])
         for asked, told in zip(client.must("CF.MEXISTS", "f", *ITEMS[:150]), replica_says):
             self.assertGreaterEqual(told, asked, "a replica lets nothing expire by itself")
+
+
+    def test_a_growth_without_memory_changes_nothing(self):
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        replica.replicate(primary)
+        client = primary.client()
+        client.config("mankai.filter-memory-limit", 10_000)
+        client.must("CF.RESERVE", "f", 1000, "EXPANSION", 2, "TTL", 500)
+        for batch in range(3):
+            replies = client.must("CF.INSERT", "f", "ITEMS", *(f"{batch}:{i}" for i in range(3000)))
+        self.assertNotIn(1, replies)
+        replica.wait_for_primary(primary)
+        self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, replica.client())))
 
 
 @needs_module

@@ -25,7 +25,6 @@ constexpr std::uint32_t kCoreBits = 8;
 /// Digests whose lines are fetched before any of them is inserted or erased.
 constexpr std::size_t kPrefetchWindow = 32;
 constexpr std::uint32_t kLeastFingerprint = 4;
-constexpr std::uint32_t kMostFingerprint = 28;
 /// The load up to which a sub-filter that is not the newest takes keys, or entries of newer ones.
 constexpr double kRoomyLoad = 0.9;
 constexpr std::uint32_t kTagBits = 4;
@@ -81,7 +80,7 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
   };
   slot.fingerprint = growth == 0 ? kLeastFingerprint : kCoreBits + 1;
   slot.extension = growth == 0 ? 0 : 1;
-  while (slot.fingerprint < std::min(most, kMostFingerprint) && rate_of(slot) > fpr) {
+  while (slot.fingerprint < std::min(most, kMostCuckooFingerprint) && rate_of(slot) > fpr) {
     ++slot.fingerprint;
     slot.extension += growth == 0 ? 0 : 1;
   }
@@ -127,7 +126,7 @@ double least_rate(const Cuckoo::Options& options) noexcept {
   const bool grows = options.growth != 0;
   const std::uint32_t meta = options.counts + (options.max_ttl == Duration::zero() ? 0 : kTagBits);
   CuckooSlot slot{.fingerprint =
-                      std::min(cuckoo::kSlotBits.back() - meta - (options.growth > 1 ? 1 : 0), kMostFingerprint)};
+                      std::min(cuckoo::kSlotBits.back() - meta - (options.growth > 1 ? 1 : 0), kMostCuckooFingerprint)};
   slot.extension = grows ? slot.fingerprint - kCoreBits : 0;
   const double full = CuckooTable::fpr_of(slot, most_doublings(options.growth, slot.extension), 1);
   return full / slice_rate(1, options.growth, 0);
@@ -149,9 +148,10 @@ Result<void> check_options(const Cuckoo::Options& options) {
     return fail(ErrorCode::invalid_argument, "a rate so low is out of reach of a cuckoo filter: give at least " +
                                                  detail::shortest(std::ceil(least * 1e9) / 1e9));
   }
-  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
+  if (options.fingerprint_bits != 0 &&
+      (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostCuckooFingerprint)) {
     return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +
-                                                 " bits: give 4 to " + std::to_string(kMostFingerprint));
+                                                 " bits: give 4 to " + std::to_string(kMostCuckooFingerprint));
   }
   if (options.max_ttl < Duration::zero() || options.ttl_resolution < Duration::zero() ||
       options.max_ttl > kLongestDuration) {
@@ -180,6 +180,11 @@ void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, con
     filter.prefetch_ahead(digests, i);
     use(i);
   }
+}
+
+/// Without the microseconds by which whole generations are longer than what was asked for.
+std::string rounded_text(Duration longest) {
+  return to_text(longest < std::chrono::seconds(1) ? longest : std::chrono::floor<std::chrono::milliseconds>(longest));
 }
 
 /// In generations: at most kCuckooLifetime, since the resolution is at least a thirteenth.
@@ -253,7 +258,7 @@ Result<void> Cuckoo::check_header(const ImageHeader& header) {
       params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count()) ||
       (params.lifetime == 0) != (params.tag_bits == 0) || params.lifetime > kCuckooLifetime ||
       (params.fingerprint_bits != 0 && params.fingerprint_bits < kLeastFingerprint) ||
-      params.fingerprint_bits > kMostFingerprint || params.core_bits != slot_of(header, 0).core()) {
+      params.fingerprint_bits > kMostCuckooFingerprint || params.core_bits != slot_of(header, 0).core()) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
   }
   MANKAI_TRY(check_outer(header));
@@ -304,8 +309,10 @@ std::uint64_t Cuckoo::expansions() const noexcept {
 // Doubles the newest sub-filter, or opens the next.
 void Cuckoo::grow_once() {
   CuckooTable& newest = slices().back();
-  if (newest.sweep(newest.cells_bytes() / kCacheLineBytes) != 0) {
-    return;  // expired keys may have left room
+  // Expired keys may have left room. Where they have not, nothing is swept: a growth that fails changes nothing.
+  if (newest.is_unswept() && newest.live_slots() < newest.capacity_keys()) {
+    newest.sweep(newest.cells_bytes() / kCacheLineBytes);
+    return;
   }
   const std::uint32_t step = doublings_of(growth_factor());
   if (step != 0 && newest.level() + step <= CuckooTable::kMostLevel &&
@@ -502,7 +509,7 @@ Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
     return fail(ErrorCode::invalid_argument, "a time to live that is over: it ends before the filter's time");
   }
   if (!is_until(until)) {
-    return fail(ErrorCode::invalid_argument, "a time to live beyond the filter's longest, " + to_text(max_ttl()) +
+    return fail(ErrorCode::invalid_argument, "a time to live beyond the filter's longest, " + rounded_text(max_ttl()) +
                                                  ": give a shorter one, or create the filter with a longer one");
   }
   return until;

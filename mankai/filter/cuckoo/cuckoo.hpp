@@ -133,8 +133,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   }
 
   /// Errors: out_of_space for a fixed filter without room for these keys, and for one with growth 1 that may need more
-  /// sub-filters than there can be. Cost: if it is nearly full, a pass over the
-  /// cells.
+  /// sub-filters than there can be. Cost: if it is nearly full, a pass over the cells.
   [[nodiscard]] Result<void> check_room(std::span<const Digest> digests) const;
   /// Errors: invalid_argument for a filter with expiry and without counts.
   [[nodiscard]] Result<void> check_erase() const;
@@ -143,8 +142,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// or time differ, or there would be too many sub-filters; out_of_space. Errors change nothing.
   [[nodiscard]] Result<void> merge(const Cuckoo& other);
   /// Moves keys to older sub-filters with room and drops empty ones. Does not shrink a sub-filter, unless the filter is
-  /// empty. Cost: a pass over the cells. Threads: needs the
-  /// filter alone.
+  /// empty. Cost: a pass over the cells. Threads: needs the filter alone.
   void compact() noexcept;
   /// Removes all keys, and all sub-filters but the first, which is as small again as it was created, unless there is no
   /// memory for that.

@@ -1,4 +1,10 @@
 #include "mankai/filter/cuckoo/cuckoo.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "mankai/base/duration.hpp"
 #include "mankai/filter/define_kind.hpp"
 #include "mankai/filter/parts/plan_rows.hpp"
 
@@ -80,25 +86,57 @@ struct CuckooKind {
   }
 
   static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
+    constexpr Duration kWeek = std::chrono::days(7);  // a longest time to live, which does not change the size
     std::vector<PlanRow> rows;
-    for (const std::uint32_t growth : {2U, 0U}) {
-      for (const std::uint32_t counts : {kUsualCounts, 0U}) {
-        const Filter::Options options{.keys = request.keys, .fpr = request.fpr, .growth = growth, .counts = counts};
+    for (const std::uint32_t growth : {Options{}.growth, 0U}) {
+      for (const auto& [counts, max_ttl] :
+           {std::pair(kUsualCounts, Duration()), std::pair(0U, Duration()), std::pair(0U, kWeek)}) {
+        const Filter::Options options{
+            .keys = request.keys, .fpr = request.fpr, .growth = growth, .counts = counts, .max_ttl = max_ttl};
         MANKAI_ASSIGN(const Filter::Size size, Filter::size_of(options));
-        FilterSpec spec{.kind = Kind{Filter::kKind}, .keys = request.keys, .fpr = request.fpr};
-        if (growth != Options{}.growth) {
-          set_option(spec, "growth", std::to_string(growth));
-        }
-        if (counts == 0) {
-          set_option(spec, "counts", "0");
-        }
-        rows.push_back(plan_row(spec, {.cells_bytes = size.cells_bytes,
-                                       .fpr = size.slot.fpr() * size.load,
-                                       .probes = 2 * cuckoo::kSlotsPerBucket,
-                                       .lines = 2}));
+        rows.push_back(row_of(options, size));
       }
     }
     return rows;
+  }
+  // With the widest slots for which there is room, and without growth, since a filter that grows is planned for a rate.
+  static std::vector<PlanRow> plan_within(std::uint64_t keys, std::uint64_t lines) {
+    std::vector<PlanRow> rows;
+    for (const std::uint32_t counts : {kUsualCounts, 0U}) {
+      for (const unsigned bits : cuckoo::kSlotBits | std::views::reverse) {
+        const CuckooSlot slot{.fingerprint = std::min(bits - counts, kMostCuckooFingerprint), .count = counts};
+        // Asked for a little more, so that rounding does not choose a bit more.
+        const Filter::Options options{
+            .keys = keys, .fpr = CuckooTable::fpr_of(slot, 0, 1), .growth = 0, .counts = counts};
+        if (const auto size = Filter::size_of(options); size && size->cells_bytes <= lines * kCacheLineBytes) {
+          rows.push_back(row_of(options, *size));
+          break;
+        }
+      }
+    }
+    return rows;
+  }
+
+ private:
+  static PlanRow row_of(const Filter::Options& options, const Filter::Size& size) {
+    FilterSpec spec{.kind = Kind{Filter::kKind}, .keys = options.keys, .fpr = options.fpr};
+    if (options.growth != Options{}.growth) {
+      set_option(spec, "growth", std::to_string(options.growth));
+    }
+    const bool has_time = options.max_ttl != Duration::zero();
+    if (has_time) {
+      set_option(spec, "max-ttl", to_text(options.max_ttl));
+    } else if (options.counts == 0) {
+      set_option(spec, "counts", "0");
+    }
+    PlanRow row = plan_row(spec, {.cells_bytes = size.cells_bytes,
+                                  .fpr = size.slot.fpr() * size.load,
+                                  .probes = 2 * cuckoo::kSlotsPerBucket,
+                                  .lines = 2});
+    row.can_grow = options.growth != 0;
+    row.can_erase = !has_time;
+    row.forgets = has_time;
+    return row;
   }
 };
 

@@ -1,6 +1,6 @@
-// Lookups beside moves: one member is moved between its two buckets all the time, while another thread looks it up. A
-// lookup that reads the one bucket before the member arrives there and the other one after it has left finds it only
-// because moves are counted.
+// Lookups beside moves: one member is moved between its two buckets all the time, or added to the one and then removed
+// from the other, while another thread looks it up. A lookup that reads the one bucket before the member arrives there
+// and the other one after it has left finds it only because moves and removals are counted.
 
 #include <gtest/gtest.h>
 
@@ -24,6 +24,7 @@ namespace mankai {
 namespace {
 
 constexpr int kSlots = cuckoo::kSlotsPerBucket;
+constexpr std::uint64_t kPairSlots = std::uint64_t{2} * cuckoo::kSlotsPerBucket;
 
 // Two cache lines of buckets.
 CuckooTable make_table(std::uint32_t fingerprint_bits) {
@@ -70,12 +71,12 @@ Keys find_keys(std::uint32_t fingerprint_bits) {
     CuckooTable table = make_table(fingerprint_bits);
     EXPECT_TRUE(insert(table, key, 2 * kSlots));
     if (!member) {
-      const bool is_member = table.taken_slots() == 2 * kSlots && lines_in_use(table) == 2;
+      const bool is_member = table.taken_slots() == kPairSlots && lines_in_use(table) == 2;
       member = is_member ? std::optional(key) : std::nullopt;
     } else if (table.taken_slots() == kSlots && insert(table, *member, kSlots) && !insert(table, *member)) {
+      // The member goes to its first bucket while there is room.
       CuckooTable other = make_table(fingerprint_bits);
-      const bool is_first =
-          keys.fixed[0].empty() || (insert(other, keys.fixed[0].front(), kSlots) && !insert(other, key));
+      const bool is_first = insert(other, *member) && insert(other, key) && lines_in_use(other) == 1;
       keys.fixed[is_first ? 0 : 1].push_back(key);
     }
   }
@@ -98,32 +99,34 @@ class Crossing {
   [[nodiscard]] const CuckooTable& table() const noexcept { return table_; }
   [[nodiscard]] Digest member() const noexcept { return keys_.member; }
 
-  // Moves the member to its other bucket and back. Returns whether there was room.
-  bool move_twice() {
-    bool is_done = true;
-    for (const auto& fixed : keys_.fixed) {
-      is_done = insert(table_, fixed[1]) && table_.erase(fixed[1]).result == EraseResult::erased && is_done;
-    }
-    return is_done;
-  }
+  // Moves the member to its second bucket and back. Returns whether there was room.
+  bool move_twice() { return push_out_of(0) && push_out_of(1); }
+  // Moves the member to its second bucket, adds it to the first one and removes it from the second.
+  bool move_and_renew() { return push_out_of(0) && insert(table_, keys_.member) && erase(keys_.member); }
 
  private:
+  bool push_out_of(std::size_t bucket) {
+    const Digest pusher = keys_.fixed[bucket][1];
+    return insert(table_, pusher) && erase(pusher);
+  }
+  bool erase(Digest digest) { return table_.erase(digest).result == EraseResult::erased; }
+
   Keys keys_;
   CuckooTable table_;
 };
 
-// Asks while the member is moved, for as long as it takes to see each of the bugs that the test is for also on a
-// machine that is busy. Returns how often `is_found()` was false.
-template <class IsFound>
-std::uint64_t misses_beside_moves(Crossing& crossing, const IsFound& is_found) {
+// Asks beside `change()`, for as long as it takes to see each of the bugs that the test is for also on a machine that
+// is busy. Returns how often `is_found()` was false.
+template <class Change, class IsFound>
+std::uint64_t misses_beside(const Change& change, const IsFound& is_found) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kTime = std::chrono::milliseconds(700);
-  std::atomic<bool> has_always_moved = true;
+  std::atomic<bool> has_always_changed = true;
   std::uint64_t missed = 0;
   {
     const std::jthread writer([&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        has_always_moved = crossing.move_twice() && has_always_moved;
+        has_always_changed = change() && has_always_changed;
       }
     });
     for (const auto end = Clock::now() + kTime; Clock::now() < end;) {
@@ -132,27 +135,39 @@ std::uint64_t misses_beside_moves(Crossing& crossing, const IsFound& is_found) {
       }
     }
   }
-  EXPECT_TRUE(has_always_moved);
+  EXPECT_TRUE(has_always_changed);
   return missed;
 }
 
 class CuckooBesideMoves : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(CuckooBesideMoves, AMemberIsFoundSingly) {
-  Crossing crossing(GetParam());
-  EXPECT_EQ(misses_beside_moves(crossing, [&] { return crossing.table().may_contain(crossing.member()); }), 0U);
-}
-
-TEST_P(CuckooBesideMoves, AMemberIsFoundInABatch) {
-  Crossing crossing(GetParam());
+// Returns how often a batch of two did not find the member beside `change()`.
+template <class Change>
+std::uint64_t misses_of_batches(const Crossing& crossing, const Change& change) {
   const std::array<Digest, 2> batch = {crossing.member(), crossing.member()};
   std::array<bool, 2> outcomes{};
-  EXPECT_EQ(misses_beside_moves(crossing,
-                                [&] {
-                                  crossing.table().may_contain(batch, outcomes);
-                                  return outcomes[0] && outcomes[1];
-                                }),
-            0U);
+  return misses_beside(change, [&] {
+    crossing.table().may_contain(batch, outcomes);
+    return outcomes[0] && outcomes[1];
+  });
+}
+template <class Change>
+std::uint64_t misses_of_single_calls(const Crossing& crossing, const Change& change) {
+  return misses_beside(change, [&] { return crossing.table().may_contain(crossing.member()); });
+}
+
+TEST_P(CuckooBesideMoves, AMemberThatMovesIsFound) {
+  Crossing crossing(GetParam());
+  const auto change = [&] { return crossing.move_twice(); };
+  EXPECT_EQ(misses_of_single_calls(crossing, change), 0U);
+  EXPECT_EQ(misses_of_batches(crossing, change), 0U);
+}
+
+TEST_P(CuckooBesideMoves, AMemberThatIsAddedBeforeItIsRemovedIsFound) {
+  Crossing crossing(GetParam());
+  const auto change = [&] { return crossing.move_and_renew(); };
+  EXPECT_EQ(misses_of_single_calls(crossing, change), 0U);
+  EXPECT_EQ(misses_of_batches(crossing, change), 0U);
 }
 
 // Slots of one plane of bits, and of several.

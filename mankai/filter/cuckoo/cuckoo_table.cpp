@@ -19,6 +19,8 @@ constexpr std::size_t kWindow = 32;
 /// Buckets that a search for room looks at before it gives up. With a quarter of them, half of the tables with cores of
 /// 8 bits did not reach kLoad.
 constexpr std::size_t kMostNodes = 4000;
+/// The same in a table that has reached its capacity: each of many keys that are refused takes such a search.
+constexpr std::size_t kMostNodesBeyond = 250;
 /// The most slots that one class takes with counts.
 constexpr unsigned kMostSlots = 4;
 
@@ -36,16 +38,6 @@ constexpr std::uint64_t kLowMix = 0xD1342543DE82EF95;
 constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
   return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
 }
-
-/// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
-/// known; `meta` is its count and tag.
-struct Entry {
-  std::uint64_t top;
-  std::uint64_t extension;
-  std::uint32_t known;
-  std::uint32_t core;
-  std::uint32_t meta;
-};
 
 }  // namespace
 
@@ -74,6 +66,16 @@ double CuckooSlot::fpr_at(double load) const noexcept {
   const double values = std::exp2(fingerprint) * (1 - std::exp2(-static_cast<double>(std::min(core(), 8U))));
   return -std::expm1(2 * kSlotsPerBucket * load * std::log1p(-1 / values));
 }
+
+/// An entry apart from its table: its bucket there is `top` and the first of the extension bits, of which `known` are
+/// known; `meta` is its count and tag.
+struct CuckooTable::Entry {
+  std::uint64_t top;
+  std::uint64_t extension;
+  std::uint32_t known;
+  std::uint32_t core;
+  std::uint32_t meta;
+};
 
 /// What is done to slots of one width.
 template <unsigned slot_bits, bool doubles>
@@ -223,6 +225,7 @@ class CuckooTable::Code {
     if (table_.slot_.count != 0 && count_of(value) > 1) {
       Slots::set_low(place.low, place.slot, value - (1U << table_.slot_.tag));
     } else {
+      table.moves_.add();  // the key may have had a further unit added to a slot that a reader has passed
       Slots::free(place.low, place.slot);
       table.add_taken(-1);
     }
@@ -255,17 +258,17 @@ class CuckooTable::Code {
   }
   /// Puts an entry of another table into a slot of its own; false where there is no room.
   bool put_in(CuckooTable& table, const Entry& entry) const noexcept {
-    if (entry.known < table.level_) {
+    if (entry.known < level()) {
       return false;  // of a forged image
     }
-    const std::uint32_t bits = std::min(entry.known - table.level_, table_.slot_.extension);
+    const std::uint32_t bits = std::min(entry.known - level(), table_.slot_.extension);
     const Pair pair = pair_of(entry.top, entry.core);
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
     for (const bool is_second : {false, true}) {
       const std::uint64_t extension = entry.extension ^ (is_second ? pair.mask : 0);
       std::byte* const low = low_at(bucket_at(is_second ? pair.other_top : pair.top, extension));
       if (const unsigned slot = free_slot(low); slot < kSlotsPerBucket) {
-        const std::uint32_t value = value_of(entry, extension >> table.level_, bits);
+        const std::uint32_t value = value_of(entry, extension >> level(), bits);
         fill(table, {.low = low, .slot = slot}, value);
         table.add_units(units_of(value));
         return true;
@@ -364,13 +367,13 @@ class CuckooTable::Code {
     return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
-  // Both buckets of a key in a table of level 0, and by which mask their extension bits differ. An involution; keys
-  // whose buckets are one have one at every level.
+  // Both buckets of a key in a table of level 0, and the mask by which their extension bits differ.
   struct Pair {
     std::uint64_t top;
     std::uint64_t other_top;
     std::uint64_t mask;
   };
+  // The pair of the other bucket is the same. A pair that is one bucket is one at every level.
   [[gnu::always_inline]] [[nodiscard]] Pair pair_of(std::uint64_t top, std::uint32_t core) const noexcept {
     const std::uint64_t sum = fastrange(core * kFirstMix, table_.first_buckets_);
     const std::uint64_t other = sum - top + (top > sum ? table_.first_buckets_ : 0);
@@ -397,7 +400,8 @@ class CuckooTable::Code {
   }
   // The slots of a pair that agree with a key in the low planes' part of the core.
   [[gnu::always_inline]] [[nodiscard]] LaneSet alike_of(const Key& key, const LowPlanes& planes) const noexcept {
-    return Slots::equal(planes, Slots::repeat(std::uint64_t{key.core} << table_.meta_bits_), table_.low_core_mask_);
+    return Slots::equal(planes, cuckoo::repeat_low(slot_bits, std::uint64_t{key.core} << table_.meta_bits_),
+                        table_.low_core_mask_);
   }
   // The same; a bucket that is both of a pair counts once.
   [[gnu::always_inline]] [[nodiscard]] LaneSet alike_in_pair(const Key& key, const LowPlanes& planes) const noexcept {
@@ -454,8 +458,8 @@ class CuckooTable::Code {
     const auto beyond = static_cast<std::uint32_t>(mask >> level()) & low_bits(extension_bits(value));
     return value ^ beyond << table_.core_bits_ << table_.meta_bits_;
   }
-  // The key that knows what an entry does: it is matched by what matches every key of that entry. Its extension bits
-  // are those of the bucket and of the slot, whose marker nothing that knows no more looks at.
+  // One of the keys that an entry stands for, such that all entries that know no more and match it match all of them.
+  // Its unknown extension bits are 1, 0, 0, …: the marker is left in, and those entries do not compare it.
   [[nodiscard]] Key key_of(std::byte* low, std::uint32_t value) const noexcept {
     const std::uint64_t bucket = bucket_of(low);
     const Moved other = moved(bucket, value);
@@ -638,13 +642,14 @@ class CuckooTable::Code {
     std::size_t count = key.low[0] == key.low[1] ? 1 : 2;
     std::size_t asked = 0;
     std::size_t expanded = 0;
+    const std::size_t most = table_.taken_slots() < table_.capacity_keys() ? kMostNodes : kMostNodesBeyond;
     while (true) {
       for (; asked < count; ++asked) {
         if (const unsigned slot = free_slot(nodes[asked].low); slot < kSlotsPerBucket) {
           return move_back(table, nodes, asked, slot);
         }
       }
-      if (expanded == count || count == kMostNodes) {
+      if (expanded == count || count >= most) {
         return std::nullopt;
       }
       // The lines of two nodes' children arrive together.
@@ -857,15 +862,15 @@ Result<CuckooTable> CuckooTable::doubled(std::uint32_t times, const Memory& memo
   return larger;
 }
 
+bool CuckooTable::put_in(const Entry& entry) noexcept {
+  return with_code([&](const auto& code) { return code.put_in(*this, entry); });
+}
+
 void CuckooTable::absorb(CuckooTable& other) noexcept {
   if (other.tick() != tick()) {
     return;  // of a forged image
   }
-  other.with_code([&](const auto& there) {
-    there.take_out(other, [&](const Entry& entry) {
-      return with_code([&](const auto& here) { return here.put_in(*this, entry); });
-    });
-  });
+  other.with_code([&](const auto& there) { there.take_out(other, [&](const Entry& entry) { return put_in(entry); }); });
 }
 
 // Asks again while a writer moves slots or time passes, until `is_good(answer)` or nothing happened meanwhile.
@@ -935,8 +940,7 @@ void CuckooTable::advance(Tick tick) noexcept {
 }
 
 std::uint64_t CuckooTable::sweep(std::uint64_t lines) noexcept {
-  return slot_.tag == 0 || taken_slots() == 0 ? 0
-                                              : with_code([&](const auto& code) { return code.sweep(*this, lines); });
+  return is_unswept() ? with_code([&](const auto& code) { return code.sweep(*this, lines); }) : 0;
 }
 
 std::uint64_t CuckooTable::live_slots() const noexcept {

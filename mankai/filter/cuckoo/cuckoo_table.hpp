@@ -68,11 +68,14 @@ struct CuckooSlot {
   friend bool operator==(const CuckooSlot&, const CuckooSlot&) = default;
 };
 
+/// The most bits of a fingerprint.
+inline constexpr std::uint32_t kMostCuckooFingerprint = 28;
 /// Number of expiry tags; a key lives for at most kCuckooLifetime generations after the one in which it was added.
 inline constexpr std::uint64_t kCuckooTags = 15;
 inline constexpr std::uint64_t kCuckooLifetime = kCuckooTags - 2;
 
-/// Counts moves of slots: a reader that did not find a key looks again if the count has changed. Moves with its table.
+/// Counts moves and removals of slots: a reader that did not find a key looks again if the count has changed. Moves
+/// with its table.
 class CuckooMoves {
  public:
   CuckooMoves() noexcept = default;
@@ -145,7 +148,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   [[nodiscard]] static std::uint64_t cells_bytes_for(std::uint64_t buckets, std::uint32_t slot_bits) noexcept;
 
   /// Adds a unit that lives until the generation `until` (ignored without expiry). Changes nothing if the table is
-  /// full, or if the key needs a slot and may not take one.
+  /// full, or if the key needs a slot and may not take one. Stack: 64 KiB.
   [[nodiscard]] Added insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept;
   /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;
@@ -194,6 +197,10 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Frees expired slots in the next `lines` cache lines, so that `advance` has less to do. Returns how many lines it
   /// read: 0 if all have been since `advance`.
   std::uint64_t sweep(std::uint64_t lines) noexcept;
+  /// Whether there are lines for `sweep`.
+  [[nodiscard]] bool is_unswept() const noexcept {
+    return slot_.tag != 0 && taken_slots() != 0 && image().state(kSweep) != lines_;
+  }
   void clear() noexcept;
   /// Slots that are taken and have not expired. Cost: a pass over the cells.
   [[nodiscard]] std::uint64_t live_slots() const noexcept;
@@ -227,6 +234,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
 
   CuckooTable(Image source, const Params& params) noexcept;
 
+  struct Entry;
   template <unsigned slot_bits, bool doubles>
   class Code;
   template <class Use>
@@ -234,6 +242,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
 
   template <class Ask, class IsGood>
   auto beside_moves(const Ask& ask, const IsGood& is_good) const noexcept;
+  bool put_in(const Entry& entry) noexcept;
   void add_taken(std::int64_t slots) noexcept;
   void add_units(std::int64_t units) noexcept;
 

@@ -160,10 +160,7 @@ class Slots {
       return {.words = {load_low(first), load_low(second)}};
     }
   }
-  [[nodiscard]] static constexpr std::uint64_t repeat(std::uint64_t value) noexcept {
-    return repeat_low(slot_bits, value);
-  }
-  /// The slots that equal `value` in the bits of `mask`, both repeated.
+  /// The slots that equal `value` in the bits of `mask`, both made by repeat_low.
   [[nodiscard]] [[gnu::always_inline]] static std::uint32_t equal(const LowPlanes& planes, std::uint64_t value,
                                                                   std::uint64_t mask) noexcept {
     if constexpr (kLowBits == 8) {

@@ -23,13 +23,16 @@ PlanShape blocked_counters(std::uint64_t keys, std::uint64_t blocks) {
 
 PlanRow plan_row(const FilterSpec& spec, const PlanShape& shape) {
   const std::uint64_t image = image_bytes_for(shape.cells_bytes);
-  const bool can_grow = description_of(spec.kind).can_grow;
+  const KindDescription& kind = description_of(spec.kind);
   return {.spec = spec,
-          .image_bytes = can_grow ? sizeof(ImageHeader) + slice_bytes(image) : image,
+          .image_bytes = kind.can_grow ? sizeof(ImageHeader) + slice_bytes(image) : image,
           .bits_per_key = static_cast<double>(shape.cells_bytes * kByteBits) / static_cast<double>(spec.keys),
           .fpr = shape.fpr,
           .probes_per_key = shape.probes,
-          .lines_per_key = shape.lines};
+          .lines_per_key = shape.lines,
+          .can_erase = kind.can_erase,
+          .can_grow = kind.can_grow,
+          .forgets = kind.forgets};
 }
 
 PlanShape blocked_bits(std::uint64_t keys, std::uint64_t blocks) {

@@ -284,6 +284,12 @@ std::uint64_t work_per_item(const Cuckoo& filter, const Adding& adding) noexcept
   return filter.slice_count() + opened / 2;
 }
 
+// Whether so much has expired that an addition will hardly make the filter grow.
+bool has_room_of_expired(const Cuckoo& filter) noexcept {
+  constexpr double kRoomy = 0.9;
+  return filter.has_time() && filter.fill_ratio() < kRoomy;
+}
+
 /// Adds items to the key's filter, which is made where there is none. Shape: outcomes[c], at first out_of_memory.
 /// Errors: to be replied.
 Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, const char* event,
@@ -314,11 +320,11 @@ Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, cons
   }
   MANKAI_TRY(lookup.must_be_whole());
   Cuckoo& filter = lookup.value()->filter();
+  advance_to_clock(call, filter, kAdvance);
   if (!is_new && filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions) &&
-      call.is_from_client()) {
+      !has_room_of_expired(filter) && call.is_from_client()) {
     return refuse("Maximum expansions reached");
   }
-  advance_to_clock(call, filter, kAdvance);
   MANKAI_ASSIGN(const std::uint64_t until, adding.expiry.until(filter));
   add_items(filter, adding, until, outcomes);
   std::span<String*> added = adding.items;
