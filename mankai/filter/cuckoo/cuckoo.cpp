@@ -301,9 +301,12 @@ Duration Cuckoo::epoch() const noexcept {
 }
 
 std::uint64_t Cuckoo::expansions() const noexcept {
-  const std::uint32_t step = std::max(doublings_of(growth_factor()), 1U);
-  return slice_count() - 1 +
-         sum([step](const CuckooTable& table) { return (table.level() - table.first_level()) / step; });
+  const std::uint64_t opened = slice_count() - 1;
+  const std::uint32_t step = doublings_of(growth_factor());
+  if (step == 0) {
+    return opened;
+  }
+  return opened + sum([step](const CuckooTable& table) { return (table.level() - table.first_level()) / step; });
 }
 
 // Doubles the newest sub-filter, or opens the next.

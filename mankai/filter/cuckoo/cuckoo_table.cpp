@@ -125,7 +125,7 @@ class CuckooTable::Code {
            ((alike & (alike - 1)) != 0 && is_any_match(table_, key, alike));
   }
   /// The same as functions of their own: a function with the code of all widths would set up registers for each.
-  [[gnu::noinline]] [[nodiscard]] bool contains_alone(Key key) const noexcept { return contains(key); }
+  [[gnu::noinline]] [[nodiscard]] bool contains_alone(const Key& key) const noexcept { return contains(key); }
   [[gnu::noinline]] [[nodiscard]] bool contains_alone(Digest digest) const noexcept { return contains(key(digest)); }
 
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
