@@ -19,8 +19,8 @@ constexpr std::size_t kWindow = 32;
 /// Buckets that a search for room looks at before it gives up. With a quarter of them, half of the tables with cores of
 /// 8 bits did not reach kLoad.
 constexpr std::size_t kMostNodes = 4000;
-/// The same in a table that has reached its capacity: each of many keys that are refused takes such a search.
-constexpr std::size_t kMostNodesBeyond = 250;
+/// The same after a search has failed, until a slot is freed: each of many keys that are refused takes such a search.
+constexpr std::size_t kMostNodesIfFull = 250;
 /// The most slots that one class takes with counts.
 constexpr unsigned kMostSlots = 4;
 
@@ -228,6 +228,7 @@ class CuckooTable::Code {
       table.moves_.add();  // the key may have had a further unit added to a slot that a reader has passed
       Slots::free(place.low, place.slot);
       table.add_taken(-1);
+      table.is_full_ = false;
     }
     table.add_units(-1);
     return taken;
@@ -607,6 +608,7 @@ class CuckooTable::Code {
   }
 
   void free_entry(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
+    table.is_full_ = false;
     Slots::free(place.low, place.slot);
     table.add_taken(-1);
     table.add_units(-std::int64_t{units_of(value)});
@@ -642,7 +644,7 @@ class CuckooTable::Code {
     std::size_t count = key.low[0] == key.low[1] ? 1 : 2;
     std::size_t asked = 0;
     std::size_t expanded = 0;
-    const std::size_t most = table_.taken_slots() < table_.capacity_keys() ? kMostNodes : kMostNodesBeyond;
+    const std::size_t most = table_.is_full_ ? kMostNodesIfFull : kMostNodes;
     while (true) {
       for (; asked < count; ++asked) {
         if (const unsigned slot = free_slot(nodes[asked].low); slot < kSlotsPerBucket) {
@@ -650,6 +652,7 @@ class CuckooTable::Code {
         }
       }
       if (expanded == count || count >= most) {
+        table.is_full_ = true;
         return std::nullopt;
       }
       // The lines of two nodes' children arrive together.
@@ -936,6 +939,7 @@ void CuckooTable::advance(Tick tick) noexcept {
     image().set_state(kSweep, 0);
   }
   image().set_state(kTick, to);
+  is_full_ = false;
   moves_.add();
 }
 
@@ -950,6 +954,7 @@ std::uint64_t CuckooTable::live_slots() const noexcept {
 void CuckooTable::clear() noexcept {
   const std::uint64_t now = tick().value;
   FlatFilter::clear();
+  is_full_ = false;
   image().set_state(kTick, now);
 }
 

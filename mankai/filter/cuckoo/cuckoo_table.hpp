@@ -260,6 +260,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   CuckooSlot slot_;
   std::uint64_t lines_;
+  bool is_full_ = false;  ///< a search for room has failed, and nothing was freed since
   CuckooMoves moves_;
 };
 
