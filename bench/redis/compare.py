@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our module beside another one with BF.* and CF.*, in servers of their own, interleaved: ours, theirs, ours, theirs.
+"""Our module beside another one with BF.*, CF.* and CMS.*, in servers of their own, interleaved: ours, theirs, ours, theirs.
 
 Usage: bench/redis/compare.py --peer PATH [--module build/lib/mankai-redis.so] [--server redis-server] [--rounds 5]
                               [--only NAME,...] [--json FILE]
@@ -43,6 +43,14 @@ def batches(name, start, count, size=BATCH):
     from client import command
     words = ("f", "ITEMS") if name.endswith("INSERT") else ("f",)
     return [command(name, *words, *items(first, size)) for first in range(start, start + count, size)]
+
+
+@functools.cache
+def increments(start, count, size):
+    """Encodes CMS.INCRBY of `size` items each on the key "f"."""
+    from client import command
+    return [command("CMS.INCRBY", "f", *(word for item in items(first, size) for word in (item, 1)))
+            for first in range(start, start + count, size)]
 
 
 @functools.cache
@@ -174,6 +182,30 @@ class Measures:
     def cuckoo_doubled(self):
         return self._cuckoo("grown by doubling", 100_000, (1024, "EXPANSION", 2))
 
+    def _sketch(self, prefix, width, count):
+        """Increments `count` items by 100 and then by 1 in one command, and asks for as many, half of them absent."""
+        with self._start() as server:
+            client = server.client()
+            client.must("CMS.INITBYDIM", "f", width, 7)
+            size = 100
+
+            def query(some, each):
+                return cost(client, "cms.query", batches("CMS.QUERY", count - some // 2, some, each), some)
+
+            def increment(some, each):
+                return cost(client, "cms.incrby", increments(0, some, each), some)
+
+            return {f"CMS, {prefix}: {name}": value for name, value in (
+                ("incrby ×100", increment(count, size)), ("query ×100", query(count, size)),
+                ("incrby ×1", increment(SINGLES // 2, 1)), ("query ×1", query(SINGLES // 2, 1)))} | {
+                    f"memory: CMS, {prefix}": client.must("MEMORY", "USAGE", "f")}
+
+    def sketch(self):
+        return self._sketch("56 KB", 2000, 500_000)
+
+    def sketch_beyond(self):
+        return self._sketch("140 MB", 5_000_000, 500_000)
+
     def latency(self):
         """The longest that another client waits for a PING while a large command runs."""
         size = 100_000
@@ -210,7 +242,7 @@ class Measures:
 
 
 NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied", "cuckoo", "cuckoo_equal", "cuckoo_wide",
-         "cuckoo_grown", "cuckoo_doubled")
+         "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond")
 UNITS = {"memory": "B", "false positives": "%", "BGSAVE": "B", "latency": "ms"}
 # The most that ours may be of the peer's; docs/redis.md and docs/benchmarks.md have them.
 TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd": 0.5, "beyond cache: mexists": 0.5,
@@ -220,6 +252,7 @@ TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd"
 TARGETS |= {f"CF, {prefix}: {name}": 0.8 for prefix in ("defaults", "0.7%", "3%")
             for name in ("insert, empty to half full", "insert, 0.6 to 0.9", "add, half full", "add, 0.9 to full",
                          "exists, known", "exists, absent", "mexists")}
+TARGETS |= {f"CMS, {size}: {name} ×100": 0.8 for size in ("56 KB", "140 MB") for name in ("incrby", "query")}
 
 
 def spread(values):

@@ -1,8 +1,9 @@
 #include "modules/redis/engine/family.hpp"
 
 // The list of families. A new family needs its folder and a name here.
-#define MANKAI_FOR_EACH_FAMILY(family) \
-  family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate) family(cuckoo)
+#define MANKAI_FOR_EACH_FAMILY(family)                                                                          \
+  family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate) family(cuckoo) \
+      family(cms)
 
 namespace mankai::redis {
 

@@ -358,9 +358,10 @@ class AnnouncedSizeTest(RedisTest):
         client.must("URL.RESERVE", "url", "0.01", 10)
         client.must("HOT.RESERVE", "hot", "MEMORY", 2048)
         client.must("FADE.RESERVE", "fade", "0.01", 10)
+        client.must("CMS.INITBYDIM", "cms", 10, 4)
         found = {key: (client.must("DUMP", key), bytes(client.must(f"{command}.SCANDUMP", key, 0)[1]))
                  for key, command in (("bf", "BF"), ("bfd", "BF"), ("cbf", "CBF"), ("url", "URL"), ("hot", "HOT"),
-                                      ("fade", "FADE"))}
+                                      ("fade", "FADE"), ("cms", "CMS"))}
         image, cells = gate_test.slice_of(client, 10)
         gate_test.load(client, "gate", gate_test.pieces_of(gate_test.header_of(image, cells), cells))
         found["gate"] = client.must("DUMP", "gate"), gate_test.header_of(image, cells)
@@ -402,7 +403,7 @@ class AnnouncedSizeTest(RedisTest):
         client, headers = self.crowded("allkeys-lru")
         piece = bytes(1 << 20)
         first = piece + struct.pack("<Q", XXHASH(piece, len(piece), 0))
-        for family in ("bf", "bfd", "cbf", "url", "fade"):
+        for family in ("bf", "bfd", "cbf", "url", "fade", "cms"):
             dump, header = headers[family]
             for size in self.SIZES[1:]:
                 header = of_size(headers[family][1], size)
@@ -532,7 +533,8 @@ class FilterLimitTest(RedisTest):
     def test_no_family_goes_over_it(self):
         _, client = self.limited()
         large = (("CBF.RESERVE", "f", "0.01", 100_000), ("URL.RESERVE", "f", "0.01", 100_000),
-                 ("FADE.RESERVE", "f", "0.01", 100_000), ("HOT.RESERVE", "f", "MEMORY", 200_000))
+                 ("FADE.RESERVE", "f", "0.01", 100_000), ("HOT.RESERVE", "f", "MEMORY", 200_000),
+                 ("CMS.INITBYDIM", "f", 10_000, 5))
         for words in large:
             self.assertEqual(client.call(*words), self.TOO_LARGE)
             limit_filters(client, 0)
@@ -715,10 +717,11 @@ class DefragTest(OneServerTest):
         self.client.pipeline([("URL.ADD", f"u{number}", "http://a.example/") for number in range(count // 3)])
         for number in range(count // 3):
             self.client.pipeline([("HOT.RESERVE", f"h{number}", "MEMORY", 3000), ("HOT.INCRBYAT", f"h{number}", 10**12, "a", 5),
-                                  ("FADE.RESERVE", f"d{number}", "0.01", 500), ("FADE.PUT", f"d{number}", "a", "b")])
+                                  ("FADE.RESERVE", f"d{number}", "0.01", 500), ("FADE.PUT", f"d{number}", "a", "b"),
+                                  ("CMS.INITBYDIM", f"m{number}", 100, 5), ("CMS.INCRBY", f"m{number}", "a", 3)])
         self.client.must("DEBUG", "RELOAD")  # now each has one piece of memory
         self.client.pipeline([("BF.MADD", f"f{number}", *range(1000, 1200)) for number in range(0, count, 2)])
-        self.client.pipeline([("DEL", *(f"{family}{number}" for family in "fcuhd")) for number in range(count) if number % 7])
+        self.client.pipeline([("DEL", *(f"{family}{number}" for family in "fcuhdm")) for number in range(count) if number % 7])
         before = bytes(self.client.must("DEBUG", "DIGEST"))
         self.client.config("activedefrag", "yes")
         wait_for("cells are moved", lambda: self.moved() > 500)
@@ -730,6 +733,7 @@ class DefragTest(OneServerTest):
             self.assertEqual(self.client.must("CBF.REM", f"c{number}", "a", 1, "x", 1), [1, 0])
             self.assertEqual(self.client.must("URL.ADD", f"u{number}", "http://a.example/", "http://b.example/"), [0, 1])
             self.assertEqual(self.client.must("FADE.PUT", f"d{number}", "a", "b", "c"), [0, 0, 1])
+            self.assertEqual(self.client.must("CMS.INCRBY", f"m{number}", "a", 2), [5])
             self.client.must("HOT.INCRBYAT", f"h{number}", 10**12, "a", 2, "b", 1)
             self.assertEqual(self.client.must("HOT.TOP", f"h{number}", "AT", 10**12), [b"a", b"b"])
 

@@ -21,11 +21,11 @@ std::string categories_of(const Command& command, const char* category) {
          (has_flag(command, "fast") ? " fast" : " slow");
 }
 
-// The first key is argument 1, and keys are consecutive; -1: to the end.
+// The first key is argument 1, and keys are consecutive; -1: to the end. Keys behind their number are in the spec only.
 int last_key(const Command& command) noexcept {
   int last = 1;
   for (const KeySpec* keys = command.info.key_specs; keys->begin_kind != 0; ++keys) {
-    last = keys->find.range.last_key < 0 ? -1 : last;
+    last = keys->find_kind == kFindRange && keys->find.range.last_key < 0 ? -1 : last;
   }
   return last;
 }

@@ -25,6 +25,16 @@ constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
           .find = {.range = {.last_key = last, .key_step = 1, .limit = 0}}};
 }
 
+/// The keys behind argument `position`, which is their number.
+constexpr KeySpec counted_keys_at(int position, std::uint64_t flags) {
+  return {.notes = nullptr,
+          .flags = flags,
+          .begin_kind = kBeginAtIndex,
+          .begin = {.index = {.position = position}},
+          .find_kind = kFindKeyCount,
+          .find = {.key_count = {.count_index = 0, .first_key = 1, .key_step = 1}}};
+}
+
 // How a command uses its key. An empty spec ends each list.
 inline constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), KeySpec{}};
 inline constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};

@@ -115,6 +115,7 @@ struct KeySpec {
 };
 inline constexpr int kBeginAtIndex = 2;
 inline constexpr int kFindRange = 2;
+inline constexpr int kFindKeyCount = 3;
 inline constexpr std::uint64_t kKeyReadOnly = 1U << 0U;
 inline constexpr std::uint64_t kKeyReadWrite = 1U << 1U;
 inline constexpr std::uint64_t kKeyAccess = 1U << 4U;

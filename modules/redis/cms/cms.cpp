@@ -1,0 +1,285 @@
+/// The CMS.* commands: RedisBloom's contract of count-min sketches.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "modules/redis/cms/value.hpp"
+#include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/image/move.hpp"
+#include "modules/redis/image/work.hpp"
+
+namespace mankai::redis {
+namespace {
+
+using SketchKey = ImageKey<Sketch>;
+using SketchLookup = Lookup<SketchKey>;
+
+constexpr std::size_t kFirstItem = 2;
+constexpr const char* kAbsent = "CMS: key does not exist";
+constexpr const char* kBadInit = "CMS: invalid init arguments";
+constexpr const char* kWrongWeights = "CMS: wrong number of keys/weights";
+constexpr const char* kTooDeep =
+    "ERR too many items in one command for a sketch of so many rows; send fewer items per command";
+
+Result<void> must_exist(const SketchLookup& lookup) {
+  return lookup.is_absent() ? refuse(kAbsent) : lookup.must_be_whole();
+}
+
+// Replicas get the dimensions, and the hash by its name.
+void replicate_creation(const Call& call, const SketchSettings& settings) {
+  const HashText hash = hash_text(settings.hash);
+  engine.replicate(call.context(), "CMS.INITBYDIM", "sllcccc", call.key(), static_cast<long long>(settings.width),
+                   static_cast<long long>(settings.depth), "HASH", hash.name.data(), "SEED", hash.seed.data());
+}
+
+Result<SketchSettings> read_dimensions(const Call& call) {
+  const long long width = call.integer(2).value_or(0);
+  const long long depth = call.integer(3).value_or(0);
+  if (width < 1 || depth < 1) {
+    return refuse(width < 1 ? "CMS: invalid width" : "CMS: invalid depth");
+  }
+  return SketchSettings{.width = static_cast<std::uint64_t>(width), .depth = static_cast<std::uint64_t>(depth)};
+}
+
+// As RedisBloom, which computes the depth in binary32.
+Result<SketchSettings> read_probabilities(const Call& call) {
+  const double error = call.real(2).value_or(0);
+  const double probability = call.real(3).value_or(0);
+  if (!(error > 0 && error < 1)) {
+    return refuse("CMS: invalid overestimation value");
+  }
+  if (!(probability > 0 && probability < 1)) {
+    return refuse("CMS: invalid prob value");
+  }
+  constexpr double kMostWidth = 1e18;  // and more than create takes
+  constexpr float kMostDepth = 149;    // of the least positive number of binary32; infinite for a smaller one
+  const double width = std::ceil(2 / error);
+  const float depth = std::ceil(std::log10(static_cast<float>(probability)) / std::log10(0.5F));
+  if (width > kMostWidth || depth < 1 || depth > kMostDepth) {
+    return refuse(kBadInit);
+  }
+  return SketchSettings{.width = static_cast<std::uint64_t>(width), .depth = static_cast<std::uint64_t>(depth)};
+}
+
+// [HASH name] [SEED hex32].
+Result<void> read_hash(const Call& call, SketchSettings& settings) {
+  constexpr std::size_t kFirstOption = 4;
+  HashRequest request;
+  for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    if (!HashRequest::is_option(call, i)) {
+      return refuse("CMS: unknown argument");
+    }
+    MANKAI_TRY(request.read(call, i));
+    settings.hash = request.hash();
+  }
+  return {};
+}
+
+template <Result<SketchSettings> (*Read)(const Call&)>
+Answer cms_init(Call& call) {
+  MemoryLimit limit(call.context());
+  SketchLookup lookup(call, kRead | kWrite);
+  if (!lookup.is_absent()) {
+    return refuse("CMS: key already exists");
+  }
+  MANKAI_ASSIGN(SketchSettings settings, Read(call));
+  MANKAI_TRY(read_hash(call, settings));
+  lookup.limit(limit);
+  auto made = Sketch::create(settings);
+  if (!made) {
+    return refuse(made.error().code == ErrorCode::invalid_argument
+                      ? kBadInit
+                      : memory_error("CMS: Insufficient memory to create the key"));
+  }
+  lookup.set(std::make_unique<SketchKey>(std::move(*made)));
+  replicate_creation(call, settings);
+  call.key_changed("cms.initbydim");
+  return call.ok();
+}
+
+// Replies with a count for each item. `count(start, items, counts)` gives those of a window; every `step` arguments
+// there is an item, and between them increments. A count that is at its limit is unknown: INCRBY says so to clients (a
+// replica would log an error), and QUERY returns it.
+template <class Count>
+Answer reply_counts(const Call& call, const Sketch& sketch, std::size_t step, const Count& count) {
+  const std::size_t all = (call.size() - kFirstItem) / step;
+  if (is_too_much(call, all * sketch.depth())) {
+    return refuse(kTooDeep);
+  }
+  call.array(all);
+  std::array<std::string_view, Sketch::kWindow> texts;
+  std::array<std::uint32_t, Sketch::kWindow> numbers;
+  for (std::size_t start = 0; start < all; start += Sketch::kWindow) {
+    const auto items = std::span(texts).first(std::min(Sketch::kWindow, all - start));
+    const auto counts = std::span(numbers).first(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      items[i] = call.text(kFirstItem + (start + i) * step);
+    }
+    count(start, items, counts);
+    for (const std::uint32_t each : counts) {
+      const bool is_error = each == Sketch::kMaxCount && step != 1 && call.is_from_client();
+      is_error ? call.error("CMS: INCRBY overflow") : call.number(each);
+    }
+  }
+  return kOk;
+}
+
+Result<std::vector<std::uint64_t>> read_increments(const Call& call) {
+  std::vector<std::uint64_t> increments;
+  increments.reserve((call.size() - kFirstItem) / 2);
+  for (std::size_t i = kFirstItem + 1; i < call.size(); i += 2) {
+    const auto increment = call.integer(i);
+    if (!increment || *increment < 0) {
+      return refuse(increment ? "CMS: Number cannot be negative" : "CMS: Cannot parse number");
+    }
+    increments.push_back(static_cast<std::uint64_t>(*increment));
+  }
+  return increments;
+}
+
+Answer cms_incrby(Call& call) {
+  if (call.size() % 2 != 0) {
+    return call.wrong_arity();
+  }
+  SketchLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(must_exist(lookup));
+  MANKAI_ASSIGN(const auto increments, read_increments(call));
+  Sketch& sketch = *lookup.value();
+  const auto add = [&](std::size_t start, std::span<const std::string_view> items, std::span<std::uint32_t> counts) {
+    sketch.add(items, std::span(increments).subspan(start, items.size()), counts);
+  };
+  MANKAI_TRY(reply_counts(call, sketch, 2, add));
+  if (std::ranges::any_of(increments, [](std::uint64_t increment) { return increment != 0; })) {
+    engine.replicate_verbatim(call.context());
+    call.key_changed("cms.incrby");
+  }
+  return kOk;
+}
+
+Answer cms_query(Call& call) {
+  const SketchLookup lookup(call, kRead);
+  MANKAI_TRY(must_exist(lookup));
+  const Sketch& sketch = *lookup.value();
+  return reply_counts(call, sketch, 1,
+                      [&](std::size_t /*start*/, std::span<const std::string_view> items,
+                          std::span<std::uint32_t> counts) { sketch.count(items, counts); });
+}
+
+/// The arguments of MERGE behind the destination: numkeys source … [WEIGHTS weight …]
+class Merge {
+ public:
+  /// Errors: to be replied; std::bad_alloc.
+  Result<void> read(const Call& call) {
+    const auto count = call.integer(2);
+    if (!count || *count < 1) {
+      return refuse(count ? "CMS: Number of keys must be positive" : "CMS: invalid numkeys");
+    }
+    std::size_t keyword = kFirstSource;
+    while (keyword < call.size() && !call.is(keyword, "WEIGHTS")) {
+      ++keyword;
+    }
+    const std::size_t keys = keyword - kFirstSource;
+    const bool has_weights = keyword < call.size();
+    if (keys != static_cast<std::uint64_t>(*count) || (has_weights && call.size() != keyword + 1 + keys)) {
+      return refuse(has_weights ? kWrongWeights : "CMS: wrong number of keys");
+    }
+    for (std::size_t i = 0; i < keys; ++i) {
+      const auto weight = has_weights ? call.integer(keyword + 1 + i) : 1;
+      if (!weight) {
+        return refuse("CMS: invalid weight value");
+      }
+      terms_.push_back({.sketch = nullptr, .weight = *weight});
+    }
+    return {};
+  }
+  /// Errors: as read's.
+  Result<void> open(const Call& call, const Sketch& destination) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      lookups_.push_back(std::make_unique<SketchLookup>(call, kRead, kFirstSource + i));
+      MANKAI_TRY(must_exist(*lookups_.back()));
+      terms_[i].sketch = lookups_.back()->value();
+      if (!destination.is_like(*terms_[i].sketch)) {
+        return refuse("CMS: width/depth is not equal");
+      }
+      if (destination.hash() != terms_[i].sketch->hash()) {
+        return refuse("CMS: hash/seed is not equal");
+      }
+    }
+    return {};
+  }
+  [[nodiscard]] std::span<const Sketch::Term> terms() const noexcept { return terms_; }
+
+ private:
+  static constexpr std::size_t kFirstSource = 3;
+
+  std::vector<Sketch::Term> terms_;
+  std::vector<std::unique_ptr<SketchLookup>> lookups_;
+};
+
+Answer cms_merge(Call& call) {
+  SketchLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(must_exist(lookup));
+  Merge merge;
+  MANKAI_TRY(merge.read(call));
+  MANKAI_TRY(merge.open(call, *lookup.value()));
+  if (!lookup.value()->assign_sum(merge.terms())) {
+    return refuse("CMS: MERGE overflow");
+  }
+  engine.replicate_verbatim(call.context());
+  call.key_changed("cms.merge");
+  return call.ok();
+}
+
+Answer cms_info(Call& call) {
+  const SketchLookup lookup(call, kRead);
+  MANKAI_TRY(must_exist(lookup));
+  const Sketch& sketch = *lookup.value();
+  return reply_facts(call, {{"width", sketch.width()}, {"depth", sketch.depth()}, {"count", sketch.total()}});
+}
+
+constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate),
+                                counted_keys_at(2, kKeyReadOnly | kKeyAccess), KeySpec{}};
+constexpr std::array kDimensionArguments = {
+    kKeyArgument, argument("width", ArgumentKind::integer), argument("depth", ArgumentKind::integer), kHash, kSeed,
+    kEnd};
+constexpr std::array kProbabilityArguments = {
+    kKeyArgument, argument("error", ArgumentKind::real), argument("probability", ArgumentKind::real), kHash, kSeed,
+    kEnd};
+constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("increment", ArgumentKind::integer),
+                              kEnd};
+constexpr std::array kIncrbyArguments = {kKeyArgument,
+                                         group("pair", ArgumentKind::block, kArgumentMultiple, kPair.data()), kEnd};
+constexpr std::array kMergeArguments = {
+    kKeyArgument, argument("numkeys", ArgumentKind::integer), key_argument("source", 1, kArgumentMultiple),
+    argument("weight", ArgumentKind::integer, kArgumentOptional | kArgumentMultiple, "WEIGHTS"), kEnd};
+constexpr const char* kBatch = "O(N * D), N items, D rows";
+
+constexpr std::array kCommands = {
+    command<-4, cms_init<read_dimensions>>("cms.initbydim", "write deny-oom fast",
+                                           "Creates an empty sketch of a width and a depth", "O(1)", kCreates,
+                                           kDimensionArguments),
+    command<-4, cms_init<read_probabilities>>("cms.initbyprob", "write deny-oom fast",
+                                              "Creates an empty sketch for an error and its probability", "O(1)",
+                                              kCreates, kProbabilityArguments),
+    // Not deny-oom: neither takes memory.
+    command<-4, cms_incrby>("cms.incrby", "write fast", "Adds to the counts of items and returns them", kBatch,
+                            kUpdates, kIncrbyArguments),
+    command<-4, cms_merge>("cms.merge", "write", "Replaces a sketch by the weighted sum of sketches of the same shape",
+                           "O(N * C), N sources of C cells", kMerges, kMergeArguments),
+    command<-3, cms_query>("cms.query", "readonly fast", "Returns the counts of items", kBatch, kReads, kKeyItems),
+    command<2, cms_info>("cms.info", "readonly fast", "Returns the shape of a sketch and the sum of its increments",
+                         "O(1)", kReads, kKeyOnly),
+    scandump<Sketch>("cms.scandump"),
+    loadchunk<Sketch>(),
+};
+
+}  // namespace
+
+MANKAI_DEFINE_FAMILY(cms) = {.name = "cms", .category = "cms", .type = kTypeOf<SketchKey>, .commands = kCommands};
+
+}  // namespace mankai::redis

@@ -1,0 +1,100 @@
+#pragma once
+
+/// The count-min sketch of a CMS.* key: counts of items in constant memory, never too low.
+///
+///     item ──hash──▶ one cell in each of `depth` rows       cells: depth rows of `width` cells of 32 bits
+///                                                           an increment adds to all of them; the count is the least
+///
+/// Source:  [Cormode2005]. With width w and depth d a count is too high by more than 2/w of all increments with
+///          probability 2^-d at most.
+/// Linear:  cells are sums, so a weighted sum of sketches is the sketch of the weighted sum of their streams.
+/// Conservative
+///          update would be more accurate, and could not be merged.
+/// Cells:   a cell that would exceed 2^32 - 1 stays at that; a count of 2^32 - 1 means that it is unknown.
+/// Cost:    one cache line per row; a window of items is processed row by row, so that its lines are fetched together.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "mankai/filter/parts/filter_base.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/family.hpp"
+
+namespace mankai::redis {
+
+/// What a sketch is created with; replicas get all of it.
+struct SketchSettings {
+  std::uint64_t width = 0;
+  std::uint64_t depth = 0;
+  /// A constant seed by default: sketches that were created apart must be mergeable, in other servers too.
+  HashSpec hash{};
+};
+
+class Sketch : public FilterBase {
+ public:
+  static constexpr std::uint16_t kKind = 15;
+  static constexpr ImageFamily kFamily{.type_name = "mankai-cm",
+                                       .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'c', 'm'},
+                                       .kinds = {kKind},
+                                       .layout = ImageLayout::flat,
+                                       .load_command = "cms.loadchunk"};
+  struct Params {
+    std::uint64_t width;
+    std::uint64_t depth;
+  };
+  /// A sketch with a weight, to be merged.
+  struct Term {
+    const Sketch* sketch;
+    std::int64_t weight;
+  };
+
+  static constexpr std::uint64_t kMaxDepth = std::uint64_t{1} << 16;
+  static constexpr std::uint32_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kWindow = 64;  ///< items per call of `add` and `count`, at most
+
+  /// Errors: invalid_argument, out_of_space.
+  [[nodiscard]] static Result<Sketch> create(const SketchSettings& settings);
+  /// Errors: corrupt.
+  [[nodiscard]] static Result<Sketch> from_image(AssembledImage source);
+
+  [[nodiscard]] std::uint64_t width() const noexcept { return image().params<Params>().width; }
+  [[nodiscard]] std::uint64_t depth() const noexcept { return image().params<Params>().depth; }
+  /// The sum of all increments, modulo 2^64.
+  [[nodiscard]] std::uint64_t total() const noexcept { return image().state(kTotal); }
+
+  /// Adds increments below 2^63 in order. Shape: items[c], increments[c], counts[c]: after each of them; c <= kWindow.
+  void add(std::span<const std::string_view> items, std::span<const std::uint64_t> increments,
+           std::span<std::uint32_t> counts) noexcept;
+  /// Shape: items[c], counts[c], c <= kWindow.
+  void count(std::span<const std::string_view> items, std::span<std::uint32_t> counts) const noexcept;
+
+  /// Replaces the cells by the sum of weighted ones. Returns false, and changes nothing, if a cell would lie outside
+  /// [0, 2^32 - 1], the total outside [0, 2^63 - 1], or a sum on the way outside 64 bits. Pre: is_like each of them.
+  [[nodiscard]] bool assign_sum(std::span<const Term> terms) noexcept;
+  [[nodiscard]] bool is_like(const Sketch& other) const noexcept {
+    return width() == other.width() && depth() == other.depth();
+  }
+
+  // For ImageKey.
+  [[nodiscard]] ImageParts parts() const { return parts_of(*this); }
+  [[nodiscard]] std::size_t heap_bytes() const noexcept { return engine_bytes(image_bytes()); }
+  void relocate(const Mover& mover) noexcept { image().relocate(mover); }
+
+ private:
+  static constexpr std::size_t kTotal = 0;  // word of the kind's state
+
+  explicit Sketch(Image image) noexcept : FilterBase(std::move(image)) {}
+
+  [[nodiscard]] std::uint32_t* table() noexcept { return reinterpret_cast<std::uint32_t*>(image().words().data()); }
+  [[nodiscard]] const std::uint32_t* table() const noexcept {
+    return reinterpret_cast<const std::uint32_t*>(image().words().data());
+  }
+  template <class Cell, class Visit>
+  void for_each_cell(Cell* table, std::span<const std::string_view> items, const Visit& visit) const noexcept;
+};
+
+}  // namespace mankai::redis
