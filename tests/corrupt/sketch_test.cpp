@@ -39,7 +39,7 @@ std::vector<std::uint32_t> cells_of(const Sketch& sketch) {
 
 TEST(Sketch, windows_of_any_size_give_the_counts_of_single_items) {
   std::mt19937_64 dice(1);
-  for (const std::uint64_t width : {1, 2, 63, 1000}) {
+  for (const std::uint64_t width : {1U, 2U, 63U, 1000U}) {
     Sketch batch = make_sketch(width, 5);
     Sketch single = make_sketch(width, 5);
     for (std::size_t size = 1; size <= Sketch::kWindow; size += 7) {

@@ -177,9 +177,20 @@ class ClusterTest(RedisTest):
         # Three, or more where a busy machine made one of them fail over meanwhile.
         self.assertGreaterEqual(len({self.router.owner(key) for key in KEYS}), 3, "keys on every primary")
         self.assert_right(exact=True)
+        if MODULE:
+            self.merge_sketches()
         self.kill_a_primary()
         self.reshard_under_load()
         self.cluster.check()
+
+    def merge_sketches(self):
+        """The sources of CMS.MERGE are keys, behind their number: the engine looks at their slots."""
+        for key in ("{tag}day", "{tag}week", "elsewhere"):
+            self.router.call("CMS.INITBYDIM", key, 10, 4)
+        self.router.call("CMS.INCRBY", "{tag}day", "a", 5)
+        self.assertEqual(self.router.call("CMS.MERGE", "{tag}week", 1, "{tag}day", "WEIGHTS", 2), b"OK")
+        self.assertEqual(self.router.call("CMS.QUERY", "{tag}week", "a"), [10])
+        self.assertRegex(self.router.call("CMS.MERGE", "{tag}week", 2, "{tag}day", "elsewhere"), r"\ACROSSSLOT ")
 
     def kill_a_primary(self):
         victim = next(server for server in self.primaries() if server.port == self.router.owner(KEYS[0]))

@@ -317,7 +317,12 @@ class KeyTest(KeyMatrix, OneServerTest):
                 self.assertEqual([bytes(key) for key, _ in found], [b"the key", *(key.encode() for key, _ in sources)], name)
                 for (_, flags), wanted in zip(found, [flag, *(wanted for _, wanted in sources)]):
                     self.assertIn(wanted, [bytes(word) for word in flags], name)
-        self.assertEqual(self.client.must("COMMAND", "GETKEYS", "CMS.MERGE", "d", 2, "a", "b", "WEIGHTS", 1, 2), [b"d", b"a", b"b"])
+        for number, keys in ((2, [b"d", b"a", b"b"]), (0, [b"d"]), (-1, [b"d"]), ("x", [b"d"]), (1 << 63, [b"d"]),
+                             ((1 << 63) - 1, [b"d", b"a", b"b", b"WEIGHTS", b"1", b"2"])):
+            self.assertEqual(self.client.must("COMMAND", "GETKEYS", "CMS.MERGE", "d", number, "a", "b", "WEIGHTS", 1, 2), keys)
+        for words in (("COMMAND", "GETKEYS", "CMS.MERGE", "d", 1), ("ACL", "DRYRUN", "default", "CMS.MERGE", "d", 1)):
+            self.assertIsInstance(self.client.call(*words), Error)
+        self.assertEqual(self.client.must("ACL", "DRYRUN", "default", "CMS.MERGE", "d", 1, "a"), b"OK")
 
     def test_sources_of_a_merge_need_permission_to_read(self):
         self.family.fill(self.client)

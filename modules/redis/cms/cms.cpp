@@ -173,6 +173,8 @@ Answer cms_query(Call& call) {
 /// The arguments of MERGE behind the destination: numkeys source … [WEIGHTS weight …]
 class Merge {
  public:
+  static constexpr std::size_t kFirstSource = 3;
+
   /// Errors: to be replied; std::bad_alloc.
   Result<void> read(const Call& call) {
     const auto count = call.integer(2);
@@ -215,13 +217,29 @@ class Merge {
   [[nodiscard]] std::span<const Sketch::Term> terms() const noexcept { return terms_; }
 
  private:
-  static constexpr std::size_t kFirstSource = 3;
-
   std::vector<Sketch::Term> terms_;
   std::vector<std::unique_ptr<SketchLookup>> lookups_;
 };
 
+constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate),
+                                counted_keys_at(2, kKeyReadOnly | kKeyAccess), KeySpec{}};
+
+// For clusters: Redis 7.0 routes by ranges of keys and by this, not by keys behind their number.
+Answer name_keys_of_merge(const Call& call) {
+  const auto sources = static_cast<unsigned long long>(std::max(call.integer(2).value_or(0), 0LL));
+  const std::size_t end =
+      Merge::kFirstSource + std::min<unsigned long long>(sources, call.size() - Merge::kFirstSource);
+  engine.key_at_pos_with_flags(call.context(), 1, static_cast<int>(kMerges[0].flags));
+  for (std::size_t i = Merge::kFirstSource; i < end; ++i) {
+    engine.key_at_pos_with_flags(call.context(), static_cast<int>(i), static_cast<int>(kMerges[1].flags));
+  }
+  return kOk;
+}
+
 Answer cms_merge(Call& call) {
+  if (engine.is_keys_position_request(call.context()) != 0) {
+    return name_keys_of_merge(call);
+  }
   SketchLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(must_exist(lookup));
   Merge merge;
@@ -242,8 +260,6 @@ Answer cms_info(Call& call) {
   return reply_facts(call, {{"width", sketch.width()}, {"depth", sketch.depth()}, {"count", sketch.total()}});
 }
 
-constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate),
-                                counted_keys_at(2, kKeyReadOnly | kKeyAccess), KeySpec{}};
 constexpr std::array kDimensionArguments = {
     kKeyArgument, argument("width", ArgumentKind::integer), argument("depth", ArgumentKind::integer), kHash, kSeed,
     kEnd};
@@ -269,7 +285,8 @@ constexpr std::array kCommands = {
     // Not deny-oom: neither takes memory.
     command<-4, cms_incrby>("cms.incrby", "write fast", "Adds to the counts of items and returns them", kBatch,
                             kUpdates, kIncrbyArguments),
-    command<-4, cms_merge>("cms.merge", "write", "Replaces a sketch by the weighted sum of sketches of the same shape",
+    command<-4, cms_merge>("cms.merge", "write getkeys-api",
+                           "Replaces a sketch by the weighted sum of sketches of the same shape",
                            "O(N * C), N sources of C cells", kMerges, kMergeArguments),
     command<-3, cms_query>("cms.query", "readonly fast", "Returns the counts of items", kBatch, kReads, kKeyItems),
     command<2, cms_info>("cms.info", "readonly fast", "Returns the shape of a sketch and the sum of its increments",

@@ -30,6 +30,8 @@ const std::array kBindings = {
     Binding{"RedisModule_SetCommandInfo", static_cast<void*>(&engine.set_command_info)},
     Binding{"RedisModule_AddACLCategory", static_cast<void*>(&engine.add_acl_category), false},
     Binding{"RedisModule_SetCommandACLCategories", static_cast<void*>(&engine.set_command_acl_categories), false},
+    Binding{"RedisModule_IsKeysPositionRequest", static_cast<void*>(&engine.is_keys_position_request)},
+    Binding{"RedisModule_KeyAtPosWithFlags", static_cast<void*>(&engine.key_at_pos_with_flags)},
     Binding{"RedisModule_WrongArity", static_cast<void*>(&engine.wrong_arity)},
     Binding{"RedisModule_GetContextFlags", static_cast<void*>(&engine.get_context_flags)},
     Binding{"RedisModule_Milliseconds", static_cast<void*>(&engine.milliseconds)},

@@ -182,6 +182,9 @@ struct Engine {
   int (*set_command_info)(CommandHandle*, const CommandInfo*);
   int (*add_acl_category)(Context*, const char* name);                   ///< newer than 7.0
   int (*set_command_acl_categories)(CommandHandle*, const char* names);  ///< newer than 7.0
+  // For commands with the flag getkeys-api: if it is such a request, they name their keys and do nothing else.
+  int (*is_keys_position_request)(Context*);
+  void (*key_at_pos_with_flags)(Context*, int position, int flags);
   int (*wrong_arity)(Context*);
   int (*get_context_flags)(Context*);
   long long (*milliseconds)();  ///< the clock: since 1970, UTC
