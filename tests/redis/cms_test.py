@@ -204,6 +204,9 @@ class ContractTest(OneServerTest):
                 (("CMS.QUERY", "deep", *range(257)), "-ERR too many items in one command for a sketch of so many rows; "
                                                      "send fewer items per command")):
             self.assertEqual(render(self.client.call(*words)), reply, words)
+        self.client.must("CMS.INITBYDIM", "large", 1 << 20, 16)
+        self.assertEqual(self.client.call("CMS.MERGE", "large", 33, *["large"] * 33),
+                         "ERR too many counters in one command; merge fewer sketches per command")
 
     def test_the_bytes_stay(self):
         """Sketches of other servers and of older files are merged with new ones: an item has the same cells for ever."""

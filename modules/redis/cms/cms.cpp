@@ -245,6 +245,11 @@ Answer cms_merge(Call& call) {
   Merge merge;
   MANKAI_TRY(merge.read(call));
   MANKAI_TRY(merge.open(call, *lookup.value()));
+  // 2^29 cells take up to a second.
+  constexpr std::uint64_t kCellsPerUnit = 32;
+  if (is_too_much(call, lookup.value()->cell_count() / kCellsPerUnit * merge.terms().size())) {
+    return refuse("ERR too many counters in one command; merge fewer sketches per command");
+  }
   if (!lookup.value()->assign_sum(merge.terms())) {
     return refuse("CMS: MERGE overflow");
   }

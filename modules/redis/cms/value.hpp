@@ -63,6 +63,7 @@ class Sketch : public FilterBase {
 
   [[nodiscard]] std::uint64_t width() const noexcept { return image().params<Params>().width; }
   [[nodiscard]] std::uint64_t depth() const noexcept { return image().params<Params>().depth; }
+  [[nodiscard]] std::uint64_t cell_count() const noexcept { return width() * depth(); }
   /// The sum of all increments, modulo 2^64.
   [[nodiscard]] std::uint64_t total() const noexcept { return image().state(kTotal); }
 
