@@ -64,6 +64,17 @@ TEST(Sketch, windows_of_any_size_give_the_counts_of_single_items) {
   }
 }
 
+TEST(Sketch, a_counter_ends_at_its_limit) {
+  Sketch sketch = make_sketch(1, 2);
+  add(sketch, "a", Sketch::kMaxCount - 1);
+  EXPECT_EQ(cells_of(sketch), std::vector<std::uint32_t>(2, Sketch::kMaxCount - 1));
+  for (const std::uint64_t increment : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1} << 40U}) {
+    add(sketch, "b", increment);
+    EXPECT_EQ(cells_of(sketch), std::vector<std::uint32_t>(2, Sketch::kMaxCount));
+  }
+  EXPECT_EQ(sketch.total(), std::uint64_t{Sketch::kMaxCount} + 7 + (std::uint64_t{1} << 40U));
+}
+
 __extension__ using Wide = __int128;
 
 bool fits(Wide value) {
@@ -130,6 +141,38 @@ TEST(Sketch, a_sum_is_exact_or_changes_nothing) {
   }
   EXPECT_GT(refused, 300);
   EXPECT_LT(refused, 2700);
+}
+
+TEST(Sketch, a_product_that_would_wrap_into_a_count_is_refused) {
+  Sketch sketch = make_sketch(1, 1);
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 62U;
+  for (int i = 0; i < 4; ++i) {
+    add(sketch, "a", kHalf);
+  }
+  ASSERT_EQ(sketch.total(), 0U);                              // modulo 2^64, so that only the counter can refuse
+  const std::int64_t weight = -(std::int64_t{1} << 32U) - 1;  // times 2^32 - 1 is 1, modulo 2^64
+  EXPECT_FALSE(sketch.assign_sum(std::array{Sketch::Term{.sketch = &sketch, .weight = weight}}));
+}
+
+TEST(Sketch, a_sum_that_fails_at_its_last_counter_changes_nothing) {
+  Sketch sketch = make_sketch(2000, 2);
+  for (int item = 0; item < 3000; ++item) {
+    add(sketch, std::to_string(item), 1);
+  }
+  auto header = redis::header_of(Sketch::kFamily, sketch.parts());
+  auto piece = redis::piece_of(sketch.parts(), 0);
+  constexpr std::uint32_t kMost = Sketch::kMaxCount;
+  std::memcpy(piece.data() + (4000 - 1) * sizeof(kMost), &kMost, sizeof(kMost));
+  fix_piece(piece, 0);
+  auto assembly = redis::Assembly::begin(Sketch::kFamily, header).value();
+  ASSERT_TRUE(assembly.add(piece.size() - redis::kPieceChecksumBytes, piece).has_value());
+  Sketch full = Sketch::from_image(assembly.finish()).value();
+  const auto before = cells_of(full);
+  EXPECT_FALSE(full.assign_sum(std::array{Sketch::Term{.sketch = &full, .weight = 2}}));
+  EXPECT_EQ(cells_of(full), before);
+  EXPECT_EQ(full.total(), 3000U);
+  EXPECT_TRUE(sketch.assign_sum(std::array{Sketch::Term{.sketch = &sketch, .weight = 2}}));
+  EXPECT_EQ(sketch.total(), 6000U);
 }
 
 TEST(Sketch, a_forged_header_is_refused_or_a_sketch) {
