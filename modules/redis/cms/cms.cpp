@@ -103,7 +103,7 @@ Answer cms_init(Call& call) {
 }
 
 // Replies with a count for each item. `count(start, items, counts)` gives those of a window; every `step` arguments
-// there is an item, and between them increments. A count that is at its limit is unknown: INCRBY says so to clients (a
+// there is an item, and between them increments. A count at its limit is a lower bound: INCRBY says so to clients (a
 // replica would log an error), and QUERY returns it.
 template <class Count>
 Answer reply_counts(const Call& call, const Sketch& sketch, std::size_t step, const Count& count) {

@@ -7,10 +7,9 @@
 ///
 /// Source:  [Cormode2005]. With width w and depth d a count is too high by more than 2/w of all increments with
 ///          probability 2^-d at most.
-/// Linear:  cells are sums, so a weighted sum of sketches is the sketch of the weighted sum of their streams.
-/// Conservative
-///          update would be more accurate, and could not be merged.
-/// Cells:   a cell that would exceed 2^32 - 1 stays at that; a count of 2^32 - 1 means that it is unknown.
+/// Linear:  cells are sums, so a weighted sum of sketches is the sketch of the weighted sum of their streams. Not
+///          so with conservative update, which would be more accurate.
+/// Cells:   a cell that would exceed 2^32 - 1 stays at that, so a count of 2^32 - 1 is a lower bound.
 /// Cost:    one cache line per row; a window of items is processed row by row, so that its lines are fetched together.
 
 #include <cstddef>
