@@ -146,12 +146,12 @@ template <class Options, auto member, int most, bool is_open = false>
 constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
           .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-            const auto number = to_number<double>(text);
-            if (!number || !(*number >= 0 && *number <= most) || (is_open && (*number == 0 || *number == most))) {
+            const double number = to_number<double>(text).value_or(-1);  // -1 is refused, too
+            if (!(number >= 0 && number <= most) || (is_open && (number == 0 || number == most))) {
               return detail::bad(what, text,
                                  "a number from 0 to " + std::to_string(most) + (is_open ? ", both excluded" : ""));
             }
-            options.*member = *number;
+            options.*member = number;
             return {};
           },
           .write =
