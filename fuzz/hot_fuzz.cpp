@@ -30,7 +30,6 @@ Bytes changed(Bytes image, Input input) {
   return image;
 }
 
-// Decay would take too long where an epoch is nothing beside the jump: the steps are bounded by what is left to fade.
 void use(DecayedTop filter) {
   const Hasher hash = filter.hasher();
   auto other = DecayedTop::from_bytes(filter.to_bytes());
@@ -76,7 +75,7 @@ void open(const Bytes& bytes) {
 void run_top(Input input, std::uint8_t choice) {
   constexpr double kLambdas[] = {1, 0.99, 0.5, 0};
   const Decay decay = Decay::of(kLambdas[choice & 3U], Duration(10)).value();
-  auto filter = DecayedTop::create({.bytes = 3000, .key_bytes = 8, .decay = decay, .hash = test::kXxh3}).value();
+  auto filter = DecayedTop::create({.bytes = 3000, .decay = decay, .hash = test::kXxh3}).value();
   const Hasher hash = filter.hasher();
   ExactDecayedCounts exact(decay.lambda());
   std::int64_t now = 1000;

@@ -5,12 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/mankai/report.hpp"
 #include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {
+
+/// Rounds off what rounding up of weights adds to a count, so that three records are 3.
+double rounded(double count) { return std::round(count * 0x1p16) * 0x1p-16; }
 
 struct Size {
   std::size_t lines = 24;
@@ -96,10 +100,7 @@ Report row_report(const HotBlock& block, std::size_t index) {
   if (row.is_cut) {
     report.add("key_is_cut", true);
   }
-  report.add("count", row.count.raw);
-  if (row.count.is_saturated) {
-    report.add("count_is_saturated", true);
-  }
+  report.add("count", rounded(row.count.raw));
   if (block.has_rates) {
     report.add("rate", hourly(row.count.rate, block.epoch));
   }
@@ -108,7 +109,7 @@ Report row_report(const HotBlock& block, std::size_t index) {
   }
   if (row.exact) {
     report.add("exact", *row.exact);
-    report.add("error", row.count.raw - *row.exact);
+    report.add("error", rounded(row.count.raw) - *row.exact);
   }
   return report;
 }

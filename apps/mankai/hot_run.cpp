@@ -322,7 +322,6 @@ class HotRun {
     report.add("late", hot_.late_records() - late_before_);
     report.add("late_beyond_tolerance", hot_.records_beyond_tolerance());
     report.add("late_tolerance_seconds", std::chrono::duration<double>(hot_.late_tolerance()).count());
-    report.add("saturations", hot_.filter().saturations());
     return report;
   }
 
@@ -381,9 +380,6 @@ class HotRun {
       say(fmt::format("{} arrived late, {} of them by more than {}; each was counted with its decayed weight",
                       counted(late, "record"), human_count(hot_.records_beyond_tolerance()),
                       to_text(hot_.late_tolerance())));
-    }
-    if (hot_.filter().saturations() > 0) {
-      say("warning: some counts have reached their largest value and may be too low; give a shorter half-life");
     }
     if (exact_ && request_.wanted_path.empty()) {
       say(

@@ -84,8 +84,8 @@ Made make_tiers(DecayPolicy policy, const Order& order, const Context& context) 
 }
 
 Made make_top(const Order& order, const Context& context) {
-  return as_profile(profile_of(
-      DecayedTop::create({.bytes = order.bytes, .k = order.k, .decay = order.decay, .hash = context.hash()}), context));
+  return as_profile(
+      profile_of(DecayedTop::create({.bytes = order.bytes, .decay = order.decay, .hash = context.hash()}), context));
 }
 
 constexpr const char* kFloor = "basic, floor, all";

@@ -131,7 +131,7 @@ TEST(Kinds, a_spec_of_a_filter_makes_one_that_merges_with_it) {
                            "recent-values:keys=3000,k=8",
                            "recent-values:slots=4000",
                            "rotating-bloom:keys=3000,window=90m,generations=7",
-                           "decayed-top:bytes=65536,half-life=30m,candidates=64,k=3"}) {
+                           "decayed-top:bytes=65536,half-life=30m,names=64"}) {
     auto first = create_filter(*parse_spec(text));
     auto second = first->create_like();
     EXPECT_EQ(to_string(second->spec()), to_string(first->spec()));

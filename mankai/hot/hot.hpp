@@ -37,7 +37,7 @@ struct HotRequest {
 /// to the power of its age in epochs, also if it arrives late. Now is the newest record's time, or a later one passed
 /// to advance_to.
 ///
-/// A count is never too low while no cell is saturated, and too high by the counts of keys that share its cells.
+/// A count is never too low, and too high by the counts of keys that share its cells.
 ///
 /// Cost:    as DecayedTop; batches hash ahead, and allocate only if they have records to ignore.
 /// Threads: one at a time.
@@ -71,9 +71,9 @@ class Hot {
 
   [[nodiscard]] DecayedCount estimate(std::string_view key) const noexcept;
   /// Returns at most `most` keys as of now, hottest first, ties by bytes. Keys are valid until the next record. Cost: a
-  /// pass over the table and a sort.
+  /// pass over the names and a sort.
   [[nodiscard]] std::vector<Entry> top(std::size_t most) const { return filter().top(most); }
-  /// Returns the keys in the table with at least this decayed count, in the same order.
+  /// Returns the keys with names that have at least this decayed count, in the same order.
   [[nodiscard]] std::vector<Entry> above(double min_raw) const { return filter().above(min_raw); }
 
   /// As Store::begin and Store::commit; no effect without a file. Uncommitted records are in memory but never in the

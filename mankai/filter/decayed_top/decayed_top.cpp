@@ -1,21 +1,23 @@
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/filter/parts/sizing.hpp"
 
 // Updates and queries. decayed_top_image.cpp has the sizes and the checks of images.
 
 namespace mankai {
 namespace {
 
-constexpr std::uint32_t kScoreBits = KeyTable::kScoreBits;
-constexpr std::uint64_t kOneScore = KeyTable::kOneScore;
-constexpr std::uint64_t kMostScore = KeyTable::kMostScore;
-/// The largest part of a cell that never decays: 1/64 (fraction_bits_for).
-constexpr std::uint64_t kMostStuck = kOneScore / 64;
+constexpr int kFactorBits = static_cast<int>(ForwardDecay::kFactorBits);
+constexpr int kFaintOctaves = 6;
+/// Decayed below it, a key is not listed.
+constexpr double kLeastListed = 0x1p-20;
 
 // Saturates at the limit of images, which only a foreign image's count reaches.
 std::uint64_t add_counts(std::uint64_t count, std::uint64_t more) noexcept {
@@ -24,126 +26,156 @@ std::uint64_t add_counts(std::uint64_t count, std::uint64_t more) noexcept {
 
 std::int64_t microseconds(Time at) noexcept { return std::max<std::int64_t>(at.time_since_epoch().count(), 0); }
 
-Time time_of(std::uint64_t microseconds) noexcept { return Time(Duration(static_cast<std::int64_t>(microseconds))); }
+// One event `times` times, rounded up to 61 bits.
+Scaled multiple_of(Scaled one, std::uint32_t times) noexcept {
+  constexpr std::uint32_t kExactTimes = 1U << 27;
+  constexpr int kDropped = 5;
+  return times < kExactTimes ? Scaled{one.count * times, one.exponent}
+                             : Scaled{scaled_up(one.count, -kDropped) * times, one.exponent + kDropped};
+}
 
 }  // namespace
+
+std::int64_t DecayedTop::relative(std::int64_t octave) const noexcept {
+  return octave - ledger_->base_octave + kFirstOctave;
+}
 
 void DecayedTop::take_tick(Tick tick) noexcept {
   image().set_state(kTick, tick.value);
   epoch_begin_ = start_of(tick, epoch_).time_since_epoch().count();
   const std::int64_t room = std::numeric_limits<std::int64_t>::max() - epoch_begin_;
   epoch_last_ = epoch_begin_ + std::min<std::int64_t>(epoch_.count() - 1, room);
+  weight_ = decay_.weight(tick);
+  if (relative(weight_.octave) > kMostHotOctave) {
+    rebase(weight_.octave);
+  }
+  octave_ = static_cast<std::int32_t>(relative(weight_.octave));
+}
+
+void DecayedTop::rebase(std::int64_t base_octave) noexcept {
+  const std::int64_t octaves = base_octave - ledger_->base_octave;
+  if (octaves == 0) {
+    return;
+  }
+  with_table([octaves](auto& table) { table.rebase(octaves); });
+  ledger_->bar_exponent = rebased(ledger_->bar_exponent, octaves);
+  ledger_->base_octave = base_octave;
+  octave_ = static_cast<std::int32_t>(relative(weight_.octave));
 }
 
 void DecayedTop::advance(Tick tick) noexcept {
-  const Tick from = this->tick();
   const Tick to = std::min(tick, Tick{kMaxTick});
-  if (to <= from) {
-    return;
+  if (to > this->tick()) {
+    take_tick(to);
   }
-  const std::uint64_t epochs = to.value - from.value;
-  const std::uint64_t lambda = sketch_.shape().lambda_q32;
-  sketch_.decay(from.value + 1, epochs);
-  table_.fade(lambda, epochs);
-  ledger_->cut = sketch_.decayed(ledger_->cut, epochs);
-  take_tick(to);
 }
 
-void DecayedTop::scale(std::uint64_t factor_q32) noexcept {
-  sketch_.scale(factor_q32);
-  table_.fade(factor_q32, 1);
-  ledger_->cut = sketch_.scaled(ledger_->cut, factor_q32);
+// The earliest events weigh nothing, as those of the first octave.
+Scaled DecayedTop::event_of(const ForwardWeight& weight) const noexcept {
+  const std::int64_t octave = std::max<std::int64_t>(relative(weight.octave), -kMostHotOctave);
+  return {.count = weight.up, .exponent = static_cast<std::int32_t>(octave) - kFactorBits};
 }
 
-namespace {
-
-// A power of λ is a multiple of 2^-32, rounded up, and at least 2^-16, so that its relative error is at most 2^-16.
-constexpr unsigned kFactorBits = 32;
-constexpr std::uint64_t kLeastFactor = std::uint64_t{1} << 16;
-// Twice as many epochs per pass would be below kLeastFactor. So two passes at least divide by 2^16, one by 2^8, and
-// this many leave nothing of 2^62.
-constexpr unsigned kMostPasses = 8;
-
-std::uint64_t epochs_of_a_pass(std::uint64_t lambda_q32) noexcept {
-  std::uint64_t epochs = 1;
-  while (late_count(lambda_q32, 2 * epochs, kFactorBits) >= kLeastFactor) {
-    epochs *= 2;
-  }
-  return epochs;
-}
-
-}  // namespace
-
-void DecayedTop::leap(Tick tick) noexcept {
-  const Tick to = std::min(tick, Tick{kMaxTick});
-  if (to <= this->tick()) {
-    return;
-  }
-  const std::uint64_t lambda = sketch_.shape().lambda_q32;
-  if (lambda < kLambdaOne) {
-    const std::uint64_t stride = epochs_of_a_pass(lambda);
-    std::uint64_t epochs = to.value - this->tick().value;
-    for (unsigned pass = 0; pass < kMostPasses && epochs != 0; ++pass) {
-      const std::uint64_t now = std::min(epochs, stride);
-      scale(late_count(lambda, now, kFactorBits));
-      epochs -= now;
-    }
-  }
-  take_tick(to);
-}
-
-std::uint64_t DecayedTop::score_of(std::uint64_t units) const noexcept {
-  return units << (kScoreBits - sketch_.shape().fraction_bits);
-}
-
-std::uint64_t DecayedTop::units_of(std::uint64_t score) const noexcept {
-  const std::uint32_t finer = kScoreBits - sketch_.shape().fraction_bits;
-  return (score + (std::uint64_t{1} << finer) - 1) >> finer;
-}
-
-// Advances to the events' epoch if it is later. Returns their total score: at most 2^60, so that it can be added to any
-// other score or cell value without exceeding kMostScore.
-std::uint64_t DecayedTop::score_at(std::int64_t at, std::uint32_t count) noexcept {
+// Advances to the events' epoch if it is later.
+DecayedTop::Event DecayedTop::event_at(std::int64_t at, std::uint32_t count) noexcept {
   if (static_cast<std::uint64_t>(at) > image().state(kNewest)) {
     image().set_state(kNewest, static_cast<std::uint64_t>(at));
   }
-  if (at > epoch_last_) {
-    advance(tick_of(Time(Duration(at)), epoch_));
-  } else if (at < epoch_begin_) [[unlikely]] {
+  Scaled one;
+  if (at < epoch_begin_) [[unlikely]] {
     ledger_->late_records = add_counts(ledger_->late_records, count);
-    const std::uint64_t age = tick().value - tick_of(Time(Duration(at)), epoch_).value;
-    return late_count(sketch_.shape().lambda_q32, age, kScoreBits) * count;
+    one = event_of(decay_.weight(tick_of(Time(Duration(at)), epoch_)));
+  } else {
+    if (at > epoch_last_) {
+      advance(tick_of(Time(Duration(at)), epoch_));
+    }
+    one = event_of(weight_);
   }
-  return kOneScore * count;
+  return {.one = one, .all = multiple_of(one, count)};
 }
 
-// A score that saturates loses no more than what is added to it.
-void DecayedTop::add_to_score(std::uint64_t& score, std::uint64_t more) noexcept {
-  score += more;
-  if (score > kMostScore) [[unlikely]] {
-    score = kMostScore;
-    count_saturations(1, units_of(more));
+// Returns the key's slot, or kNoSlot.
+template <class Table>
+std::uint32_t DecayedTop::add(Table& table, Digest digest, const Event& event) noexcept {
+  const HotPlace place = table.place_of(digest);
+  if (const std::uint32_t slot = table.find(place); slot != Table::kNoSlot) {
+    table.add_to(slot, event.all);
+    return slot;
+  }
+  const auto added = table.add_to_others(place, event.all, event.one, octave_);
+  if (added.slot != Table::kNoSlot) {
+    if (table.is_named(added.slot)) {
+      table.set_named(added.slot, false);
+      names_.drop(added.slot);
+    }
+    table.enter(added.slot, place.tag, added.sum, octave_);
+  }
+  return added.slot;
+}
+
+void DecayedTop::raise_bar(Scaled count) noexcept {
+  if (bar() < count) {
+    ledger_->bar_count = count.count;
+    ledger_->bar_exponent = count.exponent;
   }
 }
 
-bool DecayedTop::add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept {
-  const std::uint32_t slot = table_.find(digest);
-  if (slot == KeyTable::kNoSlot) {
-    return false;
+// Steps of a sixteenth of an octave, from 2^-24 to 2^40 events now.
+std::uint32_t DecayedTop::rank_of(Scaled count) const noexcept {
+  constexpr int kLeastOctave = -24;
+  constexpr int kStepBits = 4;
+  constexpr int kMostOctave = (static_cast<int>(Names::kMostRank) >> kStepBits);
+  const int octave = count.top() - octave_ - kLeastOctave;
+  if (octave < 0 || octave > kMostOctave) {
+    return octave < 0 ? 0 : Names::kMostRank;
   }
-  add_to_score(table_.score(slot), score);
-  table_.note_seen(slot, static_cast<std::uint64_t>(at));
-  return true;
+  const std::uint64_t below_top = count.count << std::countl_zero(count.count) << 1;
+  return static_cast<std::uint32_t>(octave) << kStepBits | static_cast<std::uint32_t>(below_top >> (64 - kStepBits));
+}
+
+template <class Table>
+void DecayedTop::give_name(Table& table, std::uint32_t slot, std::string_view key, std::int64_t at) noexcept {
+  const Scaled count = table.count(slot);
+  const std::size_t most = names_.most_key_bytes();
+  const std::string_view name = key.substr(0, most);
+  if (!(bar() < count)) {
+    return;
+  }
+  if (!names_.has_room(name.size())) {
+    names_.make_room(
+        name.size(), [&](std::uint32_t of) { return rank_of(table.count(of)); },
+        [&](std::uint32_t of) {
+          raise_bar(table.count(of));
+          table.set_named(of, false);
+        });
+    if (!(bar() < count)) {
+      return;
+    }
+  }
+  names_.add(
+      {.slot = slot, .key = name, .last_seen = static_cast<std::uint64_t>(at), .is_cut = key.size() > name.size()});
+  table.set_named(slot, true);
 }
 
 void DecayedTop::insert(Digest digest, std::string_view key, Time at, std::uint32_t count) noexcept {
   MANKAI_ASSERT(count != 0);
   const std::int64_t when = microseconds(at);
-  const std::uint64_t score = score_at(when, count);
+  const Event event = event_at(when, count);
   image().set_keys_inserted(add_counts(keys_inserted(), count));
-  if (!add_to_candidate(digest, score, when)) {
-    add_to_others(digest, key, score, when);
-  }
+  with_table([&](auto& table) {
+    const std::uint32_t slot = add(table, digest, event);
+    if (slot == table.kNoSlot) {
+      return;
+    }
+    if (table.is_named(slot)) {
+      names_.note_seen(slot, static_cast<std::uint64_t>(when));
+      return;
+    }
+    if (bar() < table.count(slot)) {
+      MANKAI_ASSERT(key.size() > kMostKeyBytes || hasher()(key) == digest);
+      give_name(table, slot, key, when);
+    }
+  });
 }
 
 void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::string_view> keys,
@@ -154,46 +186,6 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
   }
 }
 
-void DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
-  const auto added = sketch_.insert(digest, units);
-  if (added.cut != 0) [[unlikely]] {
-    count_saturations(added.cut, units);
-  }
-}
-
-// Call once per insertion or merge, in which a cell loses no more than what is added to it.
-void DecayedTop::count_saturations(std::uint64_t cut, std::uint64_t units) noexcept {
-  image().set_state(kSaturations, add_counts(saturations(), cut));
-  ledger_->cut = sketch_.with_cut(ledger_->cut, 1, units);
-}
-
-void DecayedTop::raise(Digest digest, std::uint64_t bound) noexcept {
-  const std::uint64_t there = sketch_.smallest(digest);
-  if (bound > there) {
-    add_to_sketch(digest, bound - there);
-  }
-}
-
-void DecayedTop::enter(std::uint32_t slot, const KeyTable::Candidate& candidate) noexcept {
-  table_.enter(slot, candidate, [this](Digest digest, std::uint64_t score) { raise(digest, units_of(score)); });
-}
-
-void DecayedTop::add_to_others(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept {
-  const std::uint64_t bound = score_of(sketch_.smallest(digest)) + score;
-  const std::uint32_t slot = table_.slot_for(digest, bound);
-  if (slot == KeyTable::kNoSlot) {
-    add_to_sketch(digest, units_of(score));
-    return;
-  }
-  MANKAI_ASSERT(key.size() > kMostKeyBytes || hasher()(key) == digest);
-  const std::size_t most = table_.most_key_bytes();
-  enter(slot, {.digest = digest,
-               .key = key.substr(0, most),
-               .score = bound,
-               .last_seen = static_cast<std::uint64_t>(at),
-               .is_cut = key.size() > most});
-}
-
 std::int64_t DecayedTop::now() const noexcept {
   return std::max(epoch_begin_, static_cast<std::int64_t>(image().state(kNewest)));
 }
@@ -202,74 +194,111 @@ bool DecayedTop::observe(Digest digest) noexcept {
   const bool seen = may_contain(digest);
   image().add_keys(1);
   const std::int64_t at = now();
-  if (!add_to_candidate(digest, score_at(at, 1), at)) {
-    add_to_sketch(digest, sketch_.one());
-  }
+  const Event event = event_at(at, 1);
+  with_table([&](auto& table) {
+    const std::uint32_t slot = add(table, digest, event);
+    if (slot != table.kNoSlot && table.is_named(slot)) {
+      names_.note_seen(slot, static_cast<std::uint64_t>(at));
+    }
+  });
   return seen;
 }
 
 template class SingleCallFilter<DecayedTop>;
 
-std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
-  const std::uint32_t slot = table_.find(digest);
-  return slot == KeyTable::kNoSlot ? score_of(sketch_.smallest(digest)) : table_.score(slot);
+Scaled DecayedTop::bound_of(Digest digest) const noexcept {
+  return with_table([digest](auto& table) { return table.estimate(table.place_of(digest)); });
 }
 
-DecayedCount DecayedTop::count_of(std::uint64_t score) const noexcept {
-  const double raw = static_cast<double>(score) / static_cast<double>(kOneScore);
-  // The mark decays as a cell does, rounded up to its units. A score that entered from a cut cell decays in finer
-  // units, and is below the mark by at most what never decays of a cell.
-  return {.raw = raw,
-          .rate = (1 - decay().lambda()) * raw,
-          .is_saturated = ledger_->cut.may_concern(units_of(score + kMostStuck)) || score == kMostScore};
+// Weights of events are rounded up and this one down, so the quotient of doubles is never too low.
+double DecayedTop::value_of(Scaled count) const noexcept {
+  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(weight_.down),
+                    count.exponent - octave_ + kFactorBits);
+}
+
+DecayedCount DecayedTop::count_of(Scaled count) const noexcept {
+  const double raw = value_of(count);
+  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = false};
+}
+
+Scaled DecayedTop::faint() const noexcept {
+  return {.count = weight_.down, .exponent = octave_ - kFactorBits - kFaintOctaves};
+}
+
+double DecayedTop::fill_ratio() const noexcept {
+  return with_table([this](auto& table) {
+    return static_cast<double>(table.cells_above(faint())) / static_cast<double>(table.cell_count());
+  });
+}
+
+double DecayedTop::fpr_estimate() const noexcept {
+  constexpr double kTags = 65536;
+  const double cells = fill_ratio() * fill_ratio();
+  const double tags = with_table([this](auto& table) { return static_cast<double>(table.slots_above(faint())); }) /
+                      (static_cast<double>(buckets_) * kTags);
+  return cells + (1 - cells) * tags;
+}
+
+double DecayedTop::keys_estimate() const noexcept {
+  return with_table([this](auto& table) {
+    return estimate_keys(fill_ratio(), static_cast<double>(table.cell_count()), kRows) +
+           static_cast<double>(table.slots_above(faint()));
+  });
+}
+
+std::uint64_t DecayedTop::cell_count() const noexcept {
+  return with_table([](auto& table) { return table.cell_count(); });
 }
 
 Time DecayedTop::newest() const noexcept { return time_of(image().state(kNewest)); }
 
-std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t skip,
-                                                   std::size_t most) const {
-  const auto slots = table_.hottest(least_score, skip, most);
+struct DecayedTop::Ranked {
+  double raw;  // callers see a double: what they see as equal is ordered by the bytes
+  Names::Name name;
+};
+
+// Sorts only the requested page.
+std::vector<DecayedTop::Entry> DecayedTop::hottest(double least, std::size_t skip, std::size_t most) const {
+  std::vector<Ranked> ranked;
+  with_table([&](auto& table) {
+    names_.for_each([&](const Names::Name& name) {
+      if (const double raw = value_of(table.count(name.slot)); raw >= least) {
+        ranked.push_back({.raw = raw, .name = name});
+      }
+    });
+  });
+  const auto is_before = [](const Ranked& left, const Ranked& right) {
+    return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
+  };
+  const auto page = std::span(ranked).subspan(std::min(skip, ranked.size()));
+  const auto listed = page.first(std::min(most, page.size()));
+  if (skip != 0 && !listed.empty()) {
+    std::nth_element(ranked.begin(), ranked.end() - static_cast<std::ptrdiff_t>(page.size()), ranked.end(), is_before);
+  }
+  std::partial_sort(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(listed.size()), page.end(), is_before);
   std::vector<Entry> entries;
-  entries.reserve(slots.size());
-  for (const std::uint32_t slot : slots) {
-    const auto candidate = table_.at(slot);
-    entries.push_back({.key = candidate.key,
-                       .count = count_of(candidate.score),
-                       .last_seen = time_of(candidate.last_seen),
-                       .is_cut = candidate.is_cut});
+  entries.reserve(listed.size());
+  for (const Ranked& each : listed) {
+    entries.push_back({.key = each.name.key,
+                       .count = {.raw = each.raw, .rate = (1 - decay().lambda()) * each.raw},
+                       .last_seen = time_of(each.name.last_seen),
+                       .is_cut = each.name.is_cut});
   }
   return entries;
 }
 
 std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most, std::size_t skip) const {
-  return hottest(1, skip, most);
+  return hottest(kLeastListed, skip, most);
 }
 
 std::vector<DecayedTop::Entry> DecayedTop::above(double min_raw) const {
-  const double score = std::ceil(min_raw * static_cast<double>(kOneScore));
-  if (score > static_cast<double>(kMostScore)) {
-    return {};
-  }
-  return hottest(score > 1 ? static_cast<std::uint64_t>(score) : 1, 0, std::numeric_limits<std::size_t>::max());
+  return hottest(min_raw > 0 ? min_raw : 0, 0, std::numeric_limits<std::size_t>::max());
 }
 
 void DecayedTop::clear() noexcept {
   const Tick stays = tick();
   FilterBase::clear();
-  table_.forget_all();
   take_tick(stays);
-}
-
-// Adds another filter's count to a key of the table.
-void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept {
-  const Digest digest = table_.digest(slot);
-  const std::uint32_t theirs = other.table_.find(digest);
-  if (theirs == KeyTable::kNoSlot) {
-    add_to_score(table_.score(slot), score_of(other.sketch_.smallest(digest)));
-    return;
-  }
-  add_to_score(table_.score(slot), other.table_.score(theirs));
-  table_.note_seen(slot, other.table_.last_seen(theirs));
 }
 
 Result<void> DecayedTop::merge(const DecayedTop& other) {
@@ -278,37 +307,49 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     return fail(ErrorCode::invalid_argument,
                 "the filters count keys of different sorts, such as paths and hosts; merge those of one sort");
   }
-  MANKAI_ASSIGN(auto copied, from_bytes(other.to_bytes(), Trust::fast));
-  const Tick later = std::max(tick(), other.tick());
-  advance(later);
-  copied.advance(later);
-  // Each table adds the other filter's counts of its keys while the sketches are still separate.
-  const auto is_mine = [this](Digest digest) { return table_.find(digest) != KeyTable::kNoSlot; };
-  copied.table_.for_each([&](std::uint32_t slot) {
-    if (!is_mine(copied.table_.digest(slot))) {
-      copied.add_theirs(slot, *this);
-    }
-  });
-  table_.for_each([&](std::uint32_t slot) { add_theirs(slot, copied); });
-  ledger_->cut = ledger_->cut.with(copied.ledger_->cut);
-  image().set_state(kSaturations, add_counts(saturations(), copied.saturations()));
-  if (const std::uint64_t cut = sketch_.merge(copied.sketch_.words()); cut != 0) {
-    count_saturations(cut, sketch_.largest());
+  MANKAI_ASSIGN(auto theirs, from_bytes(other.to_bytes(), Trust::fast));
+  MANKAI_ASSIGN(const auto mine, from_bytes(to_bytes(), Trust::fast));
+  advance(std::max(tick(), other.tick()));
+  theirs.advance(tick());
+  theirs.rebase(ledger_->base_octave);
+  image().set_state(kNewest, std::max(image().state(kNewest), theirs.image().state(kNewest)));
+  if (keys_inserted() == 0) {
+    std::ranges::copy(theirs.image().words(), image().words().begin());
   }
-  image().set_state(kNewest, std::max(image().state(kNewest), copied.image().state(kNewest)));
-  ledger_->late_records = add_counts(ledger_->late_records, copied.late_records());
-  ledger_->table.bar = std::max(ledger_->table.bar, copied.ledger_->table.bar);
-  image().add_keys(copied.keys_inserted());
-  copied.table_.for_each([&](std::uint32_t slot) {
-    const KeyTable::Candidate candidate = copied.table_.at(slot);
-    // A key of both tables has been added to already. If it was evicted since, its cells have been raised.
-    if (is_mine(candidate.digest)) {
-      return;
+  if (keys_inserted() == 0 || theirs.keys_inserted() == 0) {
+    image().add_keys(theirs.keys_inserted());
+    return {};
+  }
+  ledger_->late_records = add_counts(ledger_->late_records, theirs.late_records());
+  image().add_keys(theirs.keys_inserted());
+  raise_bar(theirs.bar());
+  names_.clear();
+  with_table([&](auto& table) {
+    theirs.with_table([&](auto& added) { table.merge(added, octave_); });
+    // The highest counts get their names first.
+    std::vector<Ranked> ranked;
+    for (const DecayedTop* const from : std::array<const DecayedTop*, 2>{&mine, &theirs}) {
+      from->with_table([&](auto& before) {
+        from->names_.for_each([&](Names::Name name) {
+          name.slot = table.find(before.place_at(name.slot));
+          if (name.slot != table.kNoSlot) {
+            ranked.push_back({.raw = value_of(table.count(name.slot)), .name = name});
+          }
+        });
+      });
     }
-    if (const std::uint32_t free = table_.slot_for(candidate.digest, candidate.score); free != KeyTable::kNoSlot) {
-      enter(free, candidate);
-    } else {
-      raise(candidate.digest, units_of(candidate.score));
+    std::ranges::sort(ranked, [](const Ranked& left, const Ranked& right) {
+      return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
+    });
+    for (const Ranked& each : ranked) {
+      if (table.is_named(each.name.slot)) {
+        names_.note_seen(each.name.slot, each.name.last_seen);
+      } else if (names_.has_room(each.name.key.size())) {
+        names_.add(each.name);
+        table.set_named(each.name.slot, true);
+      } else {
+        raise_bar(table.count(each.name.slot));
+      }
     }
   });
   return {};

@@ -8,12 +8,11 @@ namespace {
 
 static_assert(detail::kMostNameBytes == DecayedTop::kMostKeyBytes + 1);
 
-constexpr std::uint64_t kMostCandidates = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostNames = std::uint64_t{1} << 24;
 
 struct DecayedTopOptions : DecayOptions {
-  std::uint32_t k = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t candidates = 0;
+  std::uint32_t names = 0;
 };
 
 struct DecayedTopKind : KindDefaults {
@@ -22,40 +21,33 @@ struct DecayedTopKind : KindDefaults {
   static constexpr std::string_view kSummary = "what is hot? decayed counts, and the names of the hottest keys";
   static constexpr KeyShape kKeyShape = KeyShape::named;
   static constexpr std::array kOptions = {
-      probes_option<Options>(),
-      half_life_option<Options>(),
-      lambda_option<Options>(),
-      epoch_option<Options>(),
-      bytes_limit_option<Options>(),
-      number_option<Options, &Options::candidates, 1, kMostCandidates>(
-          "candidates", "N", "Number of keys stored by name [default: what a quarter of the memory holds].")};
+      half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(), bytes_limit_option<Options>(),
+      number_option<Options, &Options::names, 1, kMostNames>(
+          "names", "N", "Number of keys of 48 bytes stored by name [default: what an eighth of the memory holds].")};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
-                                                                "keys=300,candidates=20,canonical=yes"};
+                                                                "keys=300,names=20,canonical=yes"};
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     MANKAI_ASSIGN(const Decay decay, decay_from(options, false));
     return Filter::create({.keys = request.keys,
                            .fpr = request.fpr,
                            .bytes = options.bytes,
-                           .candidates = options.candidates,
-                           .k = options.k,
+                           .names = options.names,
                            .decay = decay,
                            .hash = request.hash,
                            .memory = request.memory});
   }
   static Options options_of(const Filter& filter) {
-    return {options_from(filter.decay()), filter.probes_per_key(), filter.image_bytes(),
-            static_cast<std::uint32_t>(filter.candidates_capacity())};
+    return {options_from(filter.decay()), filter.image_bytes(), static_cast<std::uint32_t>(filter.names_capacity())};
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "product of the partitions' fill";
+    info.fpr_formula = "square of the fill, and equal tags";
     describe_time(filter.tick(), filter.epoch(), info);
     describe_decay(filter.decay(), info);
-    info.fields.push_back({"candidates", "keys by name", filter.candidates()});
-    info.fields.push_back({"candidates_capacity", "of at most", filter.candidates_capacity()});
+    info.fields.push_back({"names", "keys by name", filter.names()});
+    info.fields.push_back({"names_capacity", "room for names of 48 bytes", filter.names_capacity()});
     info.fields.push_back({"late_records", "late keys", filter.late_records()});
-    info.fields.push_back({"saturations", "saturations", filter.saturations()});
   }
 };
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "mankai/hot/exact_decayed_counts.hpp"
-#include "tests/support/cut_cells.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
@@ -25,8 +24,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::uint64_t kKiB = 1024;
-/// A count that no longer fades, and what rounding up adds to any other: see the essay's 1/64.
-constexpr double kMostExcess = 1.0 / 64;
+/// What rounding up adds to a count of the table: 2^-28 per event while the count is small.
+constexpr double kMostExcess = 1e-5;
 
 const Decay kTenth = Decay::of(0.9, seconds(60)).value();
 
@@ -86,7 +85,7 @@ TEST(DecayedTop, counts_fade_by_lambda_an_epoch) {
     insert(filter, "/a", at(30));
   }
   insert(filter, "/b", at(59));
-  EXPECT_EQ(estimate(filter, "/a"), 1000);
+  EXPECT_NEAR(estimate(filter, "/a"), 1000, kMostExcess);
   filter.advance(Tick{10});
   EXPECT_NEAR(estimate(filter, "/a"), 1000 * std::pow(0.9, 10), kMostExcess);
   EXPECT_GE(estimate(filter, "/a"), 1000 * std::pow(filter.decay().lambda(), 10));
@@ -161,7 +160,6 @@ void expect_no_undercount_of_a_stream(std::uint64_t bytes, double lambda) {
       pair.expect_no_undercount();
     }
   }
-  EXPECT_EQ(pair.filter.saturations(), 0U);
   EXPECT_GT(pair.filter.late_records(), 1000U);
   EXPECT_EQ(pair.filter.keys_inserted(), 20000U);
 }
@@ -175,8 +173,6 @@ TEST(DecayedTop, never_undercounts) {
   }
 }
 
-// Where nothing is rounded away between them, to the last byte: the table has room, and late events count in whole
-// units of a score.
 TEST(DecayedTop, a_count_at_once_is_as_many_events) {
   auto at_once = make_top({.bytes = 64 * kKiB, .decay = kTenth});
   auto single = at_once.create_like().value();
@@ -191,7 +187,10 @@ TEST(DecayedTop, a_count_at_once_is_as_many_events) {
     }
   }
   EXPECT_GT(at_once.late_records(), 1000U);
-  EXPECT_EQ(at_once.to_bytes(), single.to_bytes());
+  EXPECT_EQ(at_once.keys_inserted(), single.keys_inserted());
+  for (std::uint64_t number = 0; number < 100; ++number) {
+    EXPECT_NEAR(estimate(at_once, key_of(number)), estimate(single, key_of(number)), kMostExcess);
+  }
 }
 
 void expect_counts_at_once_never_too_low(std::uint64_t bytes, double lambda) {
@@ -206,7 +205,6 @@ void expect_counts_at_once_never_too_low(std::uint64_t bytes, double lambda) {
     pair.insert(key, at(now - (random.below(10) == 0 ? 100 : 0)), count);
   }
   pair.expect_no_undercount();
-  EXPECT_EQ(pair.filter.saturations(), 0U);
 }
 
 // Goal: the promise, in filters so small that everything collides and the table changes hands all the time.
@@ -218,90 +216,44 @@ TEST(DecayedTop, counts_at_once_are_never_too_low) {
   }
 }
 
-// Goal: whatever is added at once, what is said is right, or says that it may be too low, for as long as it is.
-// Method: few places and many keys of the largest counts, so that cells and scores both end; then time passes, epoch by
-// epoch or in leaps.
-void expect_that_the_largest_counts_say_so(std::uint64_t longest_leap) {
-  constexpr std::int64_t kBusy = 20;
-  constexpr std::int64_t kEpochs = 600;
+// Goal: no count ends. Method: few places and many keys of the largest counts; then time passes.
+TEST(DecayedTop, the_largest_counts_at_once_are_never_too_low) {
   auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(0.9, seconds(1)).value()});
   std::vector<double> truth(200);
   Random random(9);
-  std::uint64_t low = 0;
-  std::uint64_t said = 0;
-  for (std::int64_t epoch = 0; epoch < kEpochs;) {
-    for (int i = 0; epoch < kBusy && i < 100; ++i) {
+  for (std::int64_t epoch = 0; epoch < 600; ++epoch) {
+    filter.advance(Tick{static_cast<std::uint64_t>(epoch)});
+    for (double& count : truth) {
+      count *= filter.decay().lambda();
+    }
+    for (int i = 0; epoch < 20 && i < 100; ++i) {
       const std::uint64_t number = random.below(4) == 0 ? 0 : random.below(truth.size());
       insert(filter, key_of(number), at(epoch), DecayedTop::kMostAtOnce);
       truth[number] += static_cast<double>(DecayedTop::kMostAtOnce);
     }
-    said = 0;
     for (std::uint64_t number = 0; number < truth.size(); ++number) {
-      const DecayedCount count = filter.estimate(filter.hasher()(key_of(number)));
-      const bool is_low = count.raw + kMostExcess < truth[number] * (1 - 1e-9);
-      low += static_cast<std::uint64_t>(is_low);
-      said += static_cast<std::uint64_t>(count.is_saturated);
-      EXPECT_TRUE(count.is_saturated || !is_low)
-          << number << " in epoch " << epoch << ": " << count.raw << " of " << truth[number];
+      ASSERT_GE(estimate(filter, key_of(number)) * (1 + 1e-12), truth[number]) << number << " in epoch " << epoch;
     }
     ASSERT_TRUE(epoch % 100 != 0 || DecayedTop::from_bytes(filter.to_bytes()).has_value());
-    const auto pause = static_cast<std::int64_t>(1 + random.below(longest_leap));
-    epoch += pause;
-    filter.leap(Tick{static_cast<std::uint64_t>(epoch)});
-    for (double& count : truth) {
-      count *= std::pow(filter.decay().lambda(), pause);
+  }
+}
+
+// Goal: exponents keep their range, and time has no end. Method: a short half-life and long pauses, so that the base is
+// moved several times; a λ of nothing, where one epoch is 64 octaves.
+TEST(DecayedTop, long_times_move_the_base_of_all_exponents) {
+  for (const double lambda : {0.5, 1e-9, 0.0}) {
+    Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
+    Zipf zipf(12, 500);
+    std::int64_t now = 0;
+    for (const std::int64_t pause : {0, 1, 5, 1000, 2'000'000, 0, 3, 1'500'000'000, 2}) {
+      now += pause;
+      for (int i = 0; i < 3000; ++i) {
+        pair.insert(key_of(zipf.next()), at(now - (i % 10 == 0 ? i / 10 : 0)));
+      }
+      pair.expect_no_undercount();
+      ASSERT_TRUE(DecayedTop::from_bytes(pair.filter.to_bytes()).has_value()) << lambda << " " << now;
     }
-  }
-  EXPECT_GT(low, 0U);
-  EXPECT_EQ(said, 0U) << "in the end nothing is missing";
-}
-
-TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
-  for (const std::uint64_t longest_leap : {1U, 7U, 60U}) {
-    expect_that_the_largest_counts_say_so(longest_leap);
-  }
-}
-
-TEST(DecayedTop, a_leap_over_one_epoch_is_a_step) {
-  auto leaping = make_top({.bytes = 8 * kKiB, .decay = kTenth});
-  Zipf zipf(3, 5000);
-  for (int i = 0; i < 20000; ++i) {
-    insert(leaping, key_of(zipf.next()), at(i / 100));
-  }
-  auto stepping = DecayedTop::from_bytes(leaping.to_bytes()).value();
-  for (std::uint64_t i = 0; i < 5; ++i) {
-    leaping.leap(Tick{leaping.tick().value + 1});
-    stepping.advance(Tick{stepping.tick().value + 1});
-    ASSERT_EQ(leaping.to_bytes(), stepping.to_bytes());
-  }
-  leaping.leap(Tick{0});
-  EXPECT_EQ(leaping.to_bytes(), stepping.to_bytes()) << "time does not go back";
-}
-
-void expect_a_leap_leaves_what_steps_leave(double lambda, std::uint64_t epochs) {
-  Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
-  Zipf zipf(epochs, 2000);
-  for (int i = 0; i < 3000; ++i) {
-    pair.insert(key_of(zipf.next()), at(100), 1000);
-  }
-  auto stepping = DecayedTop::from_bytes(pair.filter.to_bytes()).value();
-  pair.filter.leap(Tick{100 + epochs});
-  stepping.advance(Tick{100 + epochs});
-  EXPECT_EQ(pair.filter.tick(), stepping.tick());
-  pair.expect_no_undercount();
-  for (std::uint64_t number = 0; number < 2000; ++number) {
-    ASSERT_LE(estimate(pair.filter, key_of(number)), estimate(stepping, key_of(number)) * (1 + 1e-4) + kMostExcess);
-  }
-  EXPECT_TRUE(DecayedTop::from_bytes(pair.filter.to_bytes()).has_value());
-}
-
-// Goal: no leap takes too much away, and none leaves more than single steps but for 1e-4.
-// Method: λ from nothing to nearly one, leaps from two epochs to all of time, an exact count beside.
-TEST(DecayedTop, leaps_leave_what_steps_leave_and_never_less_than_the_truth) {
-  for (const double lambda : {1e-9, 0.001, 0.5, 0.9, 0.999, 1.0}) {
-    for (const std::uint64_t epochs : {2U, 10U, 100U, 1000U, 20000U}) {
-      expect_a_leap_leaves_what_steps_leave(lambda, epochs);
-    }
+    EXPECT_LT(estimate(pair.filter, key_of(1)), 3000 * 2);
   }
 }
 
@@ -323,13 +275,18 @@ TEST(DecayedTop, memory_may_be_moved_under_it) {
   EXPECT_EQ(filter.top(1)[0].key, other.top(1)[0].key);
 }
 
-TEST(DecayedTop, all_of_time_is_leapt_over_at_once) {
-  auto filter = make_top({.bytes = 8 * kKiB, .decay = Decay::of(1 - 0x1p-14, seconds(1)).value()});
-  insert(filter, "/a", at(0), DecayedTop::kMostAtOnce);
-  filter.leap(Tick{~std::uint64_t{0}});
-  EXPECT_EQ(filter.tick().value, kMaxTick);
-  EXPECT_LE(estimate(filter, "/a"), kMostExcess);
-  EXPECT_FALSE(filter.may_contain(filter.hasher()(std::string_view("/a"))));
+TEST(DecayedTop, all_of_time_may_pass_at_once) {
+  for (const double lambda : {0.0, 1e-9, 0.5, 1 - 0x1p-14}) {
+    auto filter = make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()});
+    insert(filter, "/a", at(0), DecayedTop::kMostAtOnce);
+    filter.advance(Tick{~std::uint64_t{0}});
+    EXPECT_EQ(filter.tick().value, kMaxTick);
+    EXPECT_LE(estimate(filter, "/a"), 1e-9);
+    EXPECT_TRUE(filter.top(5).empty());
+    EXPECT_FALSE(filter.may_contain(filter.hasher()(std::string_view("/a"))));
+    EXPECT_TRUE(filter.observe(filter.hasher()(std::string_view("/b"))) == false);
+    EXPECT_TRUE(DecayedTop::from_bytes(filter.to_bytes()).has_value());
+  }
 }
 
 TEST(DecayedTop, late_events_count_for_what_is_left_of_them) {
@@ -384,11 +341,11 @@ TEST(DecayedTop, late_events_lift_no_key_above_what_is_listed) {
   const Decay hour = Decay::of_half_life(std::chrono::hours(1)).value();
   constexpr std::int64_t kNow = 1'700'000'000;
   Pair pair(make_top({.bytes = 16 * kKiB, .decay = hour}));
-  const auto places = pair.filter.candidates_capacity();
+  const auto places = pair.filter.names_capacity();
   for (std::uint64_t i = 0; i < 40 * places; ++i) {
     pair.insert(key_of(i % (4 * places)), at(kNow));
   }
-  ASSERT_EQ(pair.filter.candidates(), places);
+  ASSERT_GE(pair.filter.names(), places);
   for (int i = 0; i < 500'000; ++i) {
     pair.insert("/old", at(kNow - std::int64_t{26'000} * 3600));
   }
@@ -470,6 +427,7 @@ TEST(DecayedTop, above_lists_every_candidate_from_a_count_on) {
       insert(filter, key_of(static_cast<std::uint64_t>(i)), at(1));
     }
   }
+  EXPECT_EQ(filter.above(41 + kMostExcess).size(), 9U);
   EXPECT_EQ(filter.above(41).size(), 10U);
   EXPECT_EQ(filter.above(40.5).size(), 10U);
   EXPECT_EQ(filter.above(40).size(), 11U);
@@ -488,7 +446,7 @@ TEST(DecayedTop, long_keys_are_cut_and_remain_different) {
   insert(filter, stem.substr(0, DecayedTop::kMostKeyBytes), at(1));
   const auto entries = filter.top(5);
   ASSERT_EQ(entries.size(), 3U);
-  EXPECT_EQ(entries[0].count.raw, 2);
+  EXPECT_NEAR(entries[0].count.raw, 2, kMostExcess);
   EXPECT_TRUE(entries[0].is_cut);
   EXPECT_EQ(entries[0].key, stem.substr(0, DecayedTop::kMostKeyBytes));
   const auto cut = std::ranges::count_if(entries, [](const auto& entry) { return entry.is_cut; });
@@ -499,7 +457,7 @@ TEST(DecayedTop, long_keys_are_cut_and_remain_different) {
 // Goal: an arena much too small for the keys keeps the hottest ones, and nothing of the promise is lost.
 // Method: keys of 100 to 900 bytes where room for 16 is planned, hot ones among them.
 TEST(DecayedTop, an_arena_too_small_for_all_keeps_the_hottest) {
-  Pair pair(make_top({.bytes = 128 * kKiB, .key_bytes = 16, .decay = kTenth}));
+  Pair pair(make_top({.bytes = 128 * kKiB, .decay = kTenth}));
   Zipf zipf(3, 20000);
   for (int i = 0; i < 60000; ++i) {
     const std::uint64_t number = zipf.next();
@@ -509,7 +467,7 @@ TEST(DecayedTop, an_arena_too_small_for_all_keeps_the_hottest) {
     }
   }
   pair.expect_no_undercount();
-  EXPECT_LT(pair.filter.candidates(), pair.filter.candidates_capacity() / 2);
+  EXPECT_LT(pair.filter.names(), pair.filter.names_capacity() / 2);
   EXPECT_EQ(recall(pair, 10), 1);
   EXPECT_GE(recall(pair, 20), 0.9);
 }
@@ -610,12 +568,12 @@ TEST(DecayedTop, a_key_without_its_bytes_is_counted_and_never_listed) {
   const Digest digest = filter.hasher()(std::string_view("/a"));
   EXPECT_FALSE(filter.observe(digest));
   EXPECT_TRUE(filter.observe(digest));
-  EXPECT_EQ(filter.estimate(digest).raw, 2);
+  EXPECT_NEAR(filter.estimate(digest).raw, 2, kMostExcess);
   EXPECT_TRUE(filter.top(5).empty());
   insert(filter, "/a", at(3));
-  EXPECT_EQ(filter.top(5).at(0).count.raw, 3);
+  EXPECT_NEAR(filter.top(5).at(0).count.raw, 3, kMostExcess);
   EXPECT_TRUE(filter.observe(digest));
-  EXPECT_EQ(filter.top(5).at(0).count.raw, 4);
+  EXPECT_NEAR(filter.top(5).at(0).count.raw, 4, kMostExcess);
   filter.advance(Tick{7});
   EXPECT_TRUE(filter.observe(digest));
   EXPECT_EQ(filter.top(5).at(0).last_seen, at(std::int64_t{7} * 60))
@@ -663,7 +621,7 @@ TEST(DecayedTop, digest_zero_is_a_key_like_any_other) {
   EXPECT_FALSE(filter.may_contain(Digest{0}));
   EXPECT_FALSE(filter.observe(Digest{0}));
   EXPECT_TRUE(filter.may_contain(Digest{0}));
-  EXPECT_EQ(filter.estimate(Digest{0}).raw, 1);
+  EXPECT_NEAR(filter.estimate(Digest{0}).raw, 1, kMostExcess);
 }
 
 TEST(DecayedTop, lambda_zero_forgets_at_once) {
@@ -677,37 +635,6 @@ TEST(DecayedTop, lambda_zero_forgets_at_once) {
   EXPECT_TRUE(DecayedTop::from_bytes(filter.to_bytes()).has_value());
 }
 
-// Scores hold what cells cannot: a key in the table goes on counting where the sketch would have ended.
-TEST(DecayedTop, cells_at_their_largest_value_are_counted_and_said) {
-  auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(1 - 0x1p-14, seconds(1)).value()});
-  const Digest digest = filter.hasher()(std::string_view("/a"));
-  const auto most = std::uint64_t{1} << (32 - filter.params().fraction_bits);
-  for (std::uint64_t i = 0; i < most + 10; ++i) {
-    filter.insert(digest);
-  }
-  EXPECT_GT(filter.saturations(), 0U);
-  EXPECT_TRUE(filter.estimate(digest).is_saturated);
-  auto fresh = filter.create_like().value();
-  for (std::uint64_t i = 0; i < most + 10; ++i) {
-    insert(fresh, "/a", at(0));
-  }
-  EXPECT_EQ(fresh.saturations(), 0U);
-  EXPECT_EQ(fresh.estimate(digest).raw, static_cast<double>(most + 10));
-  EXPECT_FALSE(fresh.estimate(digest).is_saturated);
-  filter.advance(Tick{1U << 22});
-  EXPECT_FALSE(filter.estimate(digest).is_saturated) << "what was cut has faded";
-}
-
-TEST(DecayedTop, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
-  auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(1 - 0x1p-14, seconds(1)).value()});
-  const auto insert = [](DecayedTop& into, Digest digest, std::uint64_t times) {
-    for (; times != 0; --times) {
-      into.insert(digest);
-    }
-  };
-  expect_that_low_estimates_say_so(filter, {.burst = 40'000, .epochs_per_look = 5000}, insert);
-}
-
 TEST(DecayedTop, clear_forgets_all_but_the_time) {
   auto filter = make_top({.bytes = 16 * kKiB, .decay = kTenth});
   const auto empty_like = [&] { return filter.create_like().value(); };
@@ -717,7 +644,7 @@ TEST(DecayedTop, clear_forgets_all_but_the_time) {
   const Tick tick = filter.tick();
   filter.clear();
   EXPECT_EQ(filter.tick(), tick);
-  EXPECT_EQ(filter.candidates(), 0U);
+  EXPECT_EQ(filter.names(), 0U);
   EXPECT_EQ(filter.fill_ratio(), 0);
   auto expected = empty_like();
   expected.advance(tick);
@@ -733,14 +660,11 @@ TEST(DecayedTop, impossible_requests_say_what_to_do) {
   EXPECT_FALSE(DecayedTop::image_bytes_of({.bytes = 64 * kKiB}).has_value());
   EXPECT_TRUE(refused({.decay = kTenth})) << "no size";
   EXPECT_TRUE(refused({.bytes = 100, .decay = kTenth}));
-  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .candidates = 100000, .decay = kTenth}));
-  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .k = 65, .decay = kTenth}));
-  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .key_bytes = 2033, .decay = kTenth}));
-  EXPECT_FALSE(refused({.bytes = 64 * kKiB, .key_bytes = 2032, .decay = kTenth}));
+  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .names = 1000, .decay = kTenth}));
+  EXPECT_FALSE(refused({.bytes = 64 * kKiB, .names = 500, .decay = kTenth}));
   EXPECT_TRUE(refused({.fpr = 0, .bytes = 64 * kKiB, .decay = kTenth}));
   EXPECT_TRUE(refused({.keys = 1000, .fpr = 1, .decay = kTenth}));
-  EXPECT_TRUE(refused({.keys = 1000, .candidates = 4000000000U, .decay = kTenth}));
-  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .decay = Decay::of(1 - 1e-9, seconds(1)).value()}));
+  EXPECT_FALSE(refused({.bytes = 64 * kKiB, .decay = Decay::of(1 - 1e-9, seconds(1)).value()}));
   EXPECT_FALSE(refused({.keys = 1000, .decay = kTenth}));
 }
 

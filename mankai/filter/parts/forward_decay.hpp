@@ -1,8 +1,8 @@
 #pragma once
 
-/// Forward decay: instead of decaying all counts at every epoch, later events weigh more. An event at tick t weighs λ^-t,
-/// and a query at tick u divides by λ^-u. So time passes without a change to any count, and filters with different
-/// clocks can be added.
+/// Forward decay: instead of decaying all counts at every epoch, later events weigh more. An event at tick t weighs
+/// λ^-t, and a query at tick u divides by λ^-u. So time passes without a change to any count, and filters with
+/// different clocks can be added.
 ///
 /// Source:  [Cormode2009]. Differs: integers, with a direction of rounding.
 

@@ -57,8 +57,8 @@ TEST(ForwardDecay, no_count_decays_faster_than_lambda) {
     for (const std::uint64_t age : {0U, 1U, 2U, 100U}) {
       const ForwardWeight event = decay.weight({first});
       const ForwardWeight query = decay.weight({first + age});
-      const long double left = static_cast<long double>(event.octave - query.octave) + log2_of(0, event.up) -
-                               log2_of(0, query.down);
+      const long double left =
+          static_cast<long double>(event.octave - query.octave) + log2_of(0, event.up) - log2_of(0, query.down);
       ASSERT_GE(left, -static_cast<long double>(age) * octaves_of(lambda) - kUnsure) << lambda << " " << age;
       ASSERT_LE(left, -static_cast<long double>(age) * (octaves_of(lambda) - 0x1p-60L) + 0x1p-29L + kUnsure);
     }

@@ -191,12 +191,11 @@ Answer hot_info(Call& call) {
                             {"Lambda", filter.decay().lambda()},
                             {"Epoch", std::chrono::duration<double>(filter.epoch()).count()},
                             {"Size", lookup.found()->memory_bytes()},
-                            {"Places", filter.candidates_capacity()},
-                            {"Items in places", filter.candidates()},
+                            {"Room for names", filter.names_capacity()},
+                            {"Names", filter.names()},
                             {"Events", filter.keys_inserted()},
                             {"Late events", filter.late_records()},
-                            {"Newest event", moment_after(filter.newest()).time_since_epoch().count()},
-                            {"Saturations", filter.saturations()}});
+                            {"Newest event", moment_after(filter.newest()).time_since_epoch().count()}});
 }
 
 constexpr CommandArgument kTime = argument("unix_time_ms", ArgumentKind::unix_time);
@@ -234,17 +233,16 @@ constexpr std::array kTopArguments = {kKeyArgument,
                                       kEnd};
 
 constexpr const char* kItemsCost = "O(N), N items";
-constexpr const char* kIncreaseCost = "O(N), N items; the first of an epoch also O(M), M bytes of filter";
-constexpr const char* kTableCost = "O(P log n), P places and n items asked for";
+constexpr const char* kTopCost = "O(P log n), P names and n items asked for";
 
 constexpr std::array kCommands = {
     command<-2, hot_reserve>("hot.reserve", "write deny-oom", "Creates an empty filter of decayed counts",
                              "O(M), M bytes of filter", kCreates, kReserveArguments),
     // Not deny-oom: neither allocates.
-    command<-4, hot_incrby>("hot.incrby", "write", "Counts items now and returns their decayed counts", kIncreaseCost,
+    command<-4, hot_incrby>("hot.incrby", "write", "Counts items now and returns their decayed counts", kItemsCost,
                             kUpdates, kIncrbyArguments),
     command<-5, hot_incrbyat>("hot.incrbyat", "write", "Counts items at a time and returns their decayed counts",
-                              kIncreaseCost, kUpdates, kIncrbyatArguments),
+                              kItemsCost, kUpdates, kIncrbyatArguments),
     command<-3, hot_count>("hot.count", "readonly fast", "Returns the decayed counts of items as of now", kItemsCost,
                            kReads, kKeyItems),
     command<-4, hot_countat>("hot.countat", "readonly fast", "Returns the decayed counts of items as of a time",
@@ -256,9 +254,9 @@ constexpr std::array kCommands = {
                             "Returns how often per hour items arrived, by their counts as of a time", kItemsCost,
                             kReads, kKeyTimeItems),
     command<-2, hot_top>("hot.top", "readonly", "Returns the items with the highest counts, in pages of at most 10000",
-                         kTableCost, kReads, kTopArguments),
-    command<2, hot_info>("hot.info", "readonly", "Returns facts about a filter of decayed counts", "O(P), P places",
-                         kReads, kKeyOnly),
+                         kTopCost, kReads, kTopArguments),
+    command<2, hot_info>("hot.info", "readonly", "Returns facts about a filter of decayed counts", "O(1)", kReads,
+                         kKeyOnly),
     scandump<HotValue>("hot.scandump"),
     loadchunk<HotValue>(),
 };

@@ -8,10 +8,13 @@
 namespace mankai::redis {
 namespace {
 
-/// A count never decays below this, since fading rounds up (decayed_top.hpp).
+/// Items whose counts have decayed below it are not listed.
 constexpr double kNothing = 1.0 / 64;
 /// Times are whole milliseconds, so at least this much of an epoch has passed.
 constexpr Duration kLeastElapsed = std::chrono::milliseconds(1);
+
+/// Rounds off what rounding up of weights and counts adds, so that three items are 3.
+double rounded(double count) noexcept { return std::round(count * 0x1p16) * 0x1p-16; }
 
 double seconds_of(Duration duration) noexcept { return std::chrono::duration<double>(duration).count(); }
 
@@ -28,10 +31,7 @@ Result<void> check_decay(const Decay& decay) {
   if (decay.lambda_q32 == 0 || decay.lambda_q32 >= kLambdaOne) {
     return fail(ErrorCode::invalid_argument, "lambda must lie between 0 and 1, both excluded");
   }
-  if (decay.half_life_seconds() > HotValue::kMostEpochsPerHalfLife * seconds_of(decay.epoch)) {
-    return fail(ErrorCode::invalid_argument, "a half-life of more than 1024 epochs: take longer epochs");
-  }
-  // Times are in milliseconds, and each epoch costs a pass over the filter.
+  // Times are in milliseconds.
   if (decay.epoch < std::chrono::milliseconds(1)) {
     return fail(ErrorCode::invalid_argument, "an epoch of less than a millisecond: take longer ones");
   }
@@ -61,10 +61,8 @@ Result<HotValue> HotValue::create(const HotSettings& settings) {
 
 double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
   const Digest digest = filter().hasher()(key);
-  // After a pause, a server cannot wait for a pass per epoch.
-  filter().leap(tick_of(at, filter().epoch()));
   filter().insert(digest, key, at, increment);
-  return filter().estimate(digest).raw;
+  return rounded(filter().estimate(digest).raw);
 }
 
 double HotValue::share_left(Time at) const noexcept {
@@ -82,7 +80,7 @@ double HotValue::count_of_steady_stream(Time at) const noexcept {
 }
 
 double HotValue::count(std::string_view key, Time at) const noexcept {
-  return filter().estimate(filter().hasher()(key)).raw * share_left(at);
+  return rounded(filter().estimate(filter().hasher()(key)).raw * share_left(at));
 }
 
 double HotValue::rate(std::string_view key, Time at) const noexcept {
@@ -94,7 +92,7 @@ std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Ti
   const double left = share_left(at);
   std::vector<Item> items;
   for (const DecayedTop::Entry& entry : filter().top(most, skip)) {
-    if (const double count = entry.count.raw * left; count > kNothing) {
+    if (const double count = rounded(entry.count.raw * left); count > kNothing) {
       items.push_back({.key = entry.key, .count = count});
     }
   }

@@ -33,10 +33,8 @@ class HotValue : public FilterValue<DecayedTop> {
                                        .layout = ImageLayout::flat,
                                        .is_of_one_moment = true,
                                        .load_command = "hot.loadchunk"};
-  /// Largest image: the start of each epoch decays all of it in one pass.
+  /// Largest image: it is created and copied in one piece.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
-  /// More epochs would cost more passes over the image, for counts that are hardly smoother.
-  static constexpr double kMostEpochsPerHalfLife = 1024;
   static constexpr std::uint32_t kMostIncrement = DecayedTop::kMostAtOnce;
 
   /// An item with its count as of the moment of the query. Its bytes belong to the filter.
@@ -53,8 +51,7 @@ class HotValue : public FilterValue<DecayedTop> {
 
   /// Counts an item. Returns its new count as of the newest event. Pre: increment >= 1.
   double add(std::string_view key, std::uint32_t increment, Time at) noexcept;
-  /// The decayed count as of a moment, or of the newest event if that is later. Never too low, unless cells were
-  /// saturated (`filter().saturations()`).
+  /// The decayed count as of a moment, or of the newest event if that is later. Never too low.
   [[nodiscard]] double count(std::string_view key, Time at) const noexcept;
   /// Events per hour, as `mankai hot` prints them: the rate of a steady stream with this count at that moment.
   [[nodiscard]] double rate(std::string_view key, Time at) const noexcept;
