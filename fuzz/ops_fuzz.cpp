@@ -36,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const mankai::test::FilterRequest request = request_of(data[0]);
   static const std::vector<mankai::test::Example> kShapes =
-      mankai::test::shapes([](const mankai::KindDescription& kind) {
-        return mankai::test::has_no_false_negatives(kind) && mankai::test::calls_of(kind).insert_integers != nullptr;
+      mankai::test::shapes([](const mankai::test::Example& example) {
+        return mankai::test::keeps_keys(example) && mankai::test::calls_of(*example.kind).insert_integers != nullptr;
       });
   for (const mankai::test::Example& shape : kShapes) {
     mankai::test::run_operations(shape, request, operations);

@@ -123,6 +123,7 @@ Result<int> run(HotCommandRequest& request) {
   catch_stop_signals();
   HotRequest wanted{.decay = decay,
                     .memory_bytes = request.run.memory_bytes,
+                    .rounding = request.run.rounding,
                     .hash = request.filter.hash,
                     .seed = request.filter.seed,
                     .keys_tag = keys_tag(request.run.keys)};
@@ -135,6 +136,13 @@ Result<int> run(HotCommandRequest& request) {
     warn_of_loss(request.state, hot.store()->recovery());
   }
   return run_hot(request.run, std::move(hot), request.state);
+}
+
+Result<CountRounding> parse_rounding(std::string_view text) {
+  if (text != kCountRoundingNames[0] && text != kCountRoundingNames[1]) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not valid; give strict or balanced");
+  }
+  return text == kCountRoundingNames[0] ? CountRounding::strict : CountRounding::balanced;
 }
 
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};
@@ -223,6 +231,11 @@ Options output_options(HotCommandRequest& request) {
                   ValueKind::file, request.run.wanted_path),
       parsed_option("--memory", "BYTES", "Size of the memory of keys and counts [default: 256KiB].", parse_bytes,
                     request.run.memory_bytes),
+      choice_option(parsed_option("--rounding", "ROUNDING",
+                                  "How counts are rounded: strict, never below the truth; balanced, with half of the "
+                                  "error, some too low [default: strict].",
+                                  parse_rounding, request.run.rounding),
+                    kCountRoundingNames),
       text_option("--state", "FILE",
                   "Keep the counts in FILE, so the next run continues where this one stopped. FILE stores what is "
                   "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "

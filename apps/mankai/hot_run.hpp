@@ -16,6 +16,7 @@ struct HotRunRequest {
   InputRequest input;
   HotKeyRequest keys;
   std::optional<std::uint64_t> memory_bytes;
+  std::optional<CountRounding> rounding;
   std::optional<std::uint64_t> top;
   std::optional<double> min_count;
   std::optional<Time> at;

@@ -17,6 +17,7 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
   MANKAI_TRY(check_seed(hash));
   return DecayedTop::Options{
       .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
+      .rounding = request.rounding.value_or(CountRounding::strict),
       .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
       .keys_tag = request.keys_tag,
       .hash = hash};
@@ -54,6 +55,7 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   }
   HotRequest alike = request;
   alike.decay = filter.decay();
+  alike.rounding = filter.rounding();
   MANKAI_ASSIGN(const auto options, options_of(alike));
   MANKAI_ASSIGN(const auto bytes, DecayedTop::image_bytes_of(options));
   return bytes == filter.image_bytes();
@@ -64,6 +66,12 @@ Result<void> check_request_fits(const std::string& path, const DecayedTop& filte
   const Decay decay = filter.decay();
   if (differs(request.decay, decay)) {
     return created_otherwise(path, "with " + words_of(decay) + ", requested " + words_of(*request.decay));
+  }
+  if (differs(request.rounding, filter.rounding())) {
+    const auto name = [](CountRounding rounding) {
+      return std::string(kCountRoundingNames[static_cast<std::size_t>(rounding)]);
+    };
+    return created_otherwise(path, "with " + name(filter.rounding()) + " counts, requested " + name(*request.rounding));
   }
   MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
   if (!is_sized_so) {

@@ -23,6 +23,7 @@ namespace mankai {
 struct HotRequest {
   std::optional<Decay> decay = {};
   std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<CountRounding> rounding = {};
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   /// Identifies the type of keys; stored in a new state; see DecayedTop::keys_tag.

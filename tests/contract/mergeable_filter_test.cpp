@@ -14,7 +14,7 @@
 namespace mankai::test {
 namespace {
 
-bool merges(const KindDescription& kind) { return kind.can_merge && has_no_false_negatives(kind) && is_flat(kind); }
+bool merges(const Example& example) { return example.kind->can_merge && keeps_keys(example) && is_flat(*example.kind); }
 
 class MergeableFilterContract : public testing::TestWithParam<Example> {};
 INSTANTIATE_TEST_SUITE_P(every_kind, MergeableFilterContract, testing::ValuesIn(shapes(merges)), test_name);

@@ -21,10 +21,13 @@ const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=1000 max
 
 // Kinds that grow have growing_property_test: made for one key here, one that grows by equal steps would have tens of
 // thousands of sub-filters.
-bool has_digests(const KindDescription& kind) {
-  return has_no_false_negatives(kind) && calls_of(kind).insert_integers != nullptr && !kind.can_grow;
+bool has_digests(const Example& example) {
+  const KindDescription& kind = *example.kind;
+  return keeps_keys(example) && calls_of(kind).insert_integers != nullptr && !kind.can_grow;
 }
-bool merges_flat(const KindDescription& kind) { return has_digests(kind) && kind.can_merge && is_flat(kind); }
+bool merges_flat(const Example& example) {
+  return has_digests(example) && example.kind->can_merge && is_flat(*example.kind);
+}
 
 rc::Gen<Operation> any_operation() {
   // Clearing and merging seldom, or no state ever grows.

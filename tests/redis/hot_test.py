@@ -41,7 +41,7 @@ class Hot(Family):
         dice = random.Random(SEED)
         for key, *options in (("half", "MEMORY", 2048, "LAMBDA", "0.5", "EPOCH", "1m"),
                               ("minutes", "MEMORY", 4096, "HALFLIFE", "10m"),
-                              ("hours", "MEMORY", 6000, "HALFLIFE", "3h", "EPOCH", "1m"),
+                              ("hours", "MEMORY", 6000, "HALFLIFE", "3h", "EPOCH", "1m", "ROUNDING", "BALANCED"),
                               ("sized", "CAPACITY", 20, "ERROR", "0.05", "HALFLIFE", "1d"), ("empty", "MEMORY", 3000)):
             client.must("HOT.RESERVE", key, *options)
         for key in self.keys[:-1]:
@@ -100,8 +100,8 @@ class ContractTest(OneServerTest):
     @in_both_protocols
     def test_replies(self, client):
         facts = (("Half-life", '"60"', ",60.0"), ("Lambda", '"0.5"', ",0.5"), ("Epoch", '"60"', ",60.0"),
-                 ("Size", ":<n>", ":<n>"), ("Room for names", ":<n>", ":<n>"), ("Names", ":2", ":2"),
-                 ("Events", ":13", ":13"), ("Late events", ":4", ":4"),
+                 ("Size", ":<n>", ":<n>"), ("Rounding", '"strict"', '"strict"'),
+                 ("Room for names", ":<n>", ":<n>"), ("Names", ":2", ":2"), ("Events", ":13", ":13"), ("Late events", ":4", ":4"),
                  ("Newest event", ":1600000140000", ":1600000140000"))
         old = " ".join(f"+{name} {value}" for name, value, _ in facts)
         new = " ".join(f"+{name}: {value}" for name, _, value in facts)
@@ -157,13 +157,14 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h ERROR 0.1 => -ERR ERROR needs CAPACITY: of how many items
             HOT.RESERVE h CAPACITY 0 => -ERR bad capacity: give a number of items
             HOT.RESERVE h MEMORY -1 => -ERR bad memory: give a number of bytes
+            HOT.RESERVE h ROUNDING up => -ERR bad rounding: STRICT and BALANCED are known
             HOT.RESERVE h MEMORY 100 => -ERR too few bytes: such an image takes 656 and more
             HOT.RESERVE h MEMORY 2000000000 => -ERR a filter of <n> bytes: at most 268435456
             HOT.RESERVE h CAPACITY 1000000000 => -ERR a filter of <n> bytes: at most 268435456
             HOT.RESERVE h CAPACITY 5 ERROR 1 => -ERR error rate must lie between 0 and 1, both excluded
             HOT.RESERVE h SEED xyz => -ERR bad seed: give 32 hexadecimal digits
             HOT.RESERVE h FOO 1
-                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known
+                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known
             EXISTS h => :0
             HOT.RESERVE h => +OK
             HOT.INCRBY h a => -ERR wrong number of arguments for 'hot.incrby' command

@@ -148,8 +148,8 @@ TEST_P(RateFromCells, fpr_estimate_predicts_the_measured_rate) {
 }
 
 // The same for every kind there is, at fewer sizes.
-bool promises(const KindDescription& kind) {
-  return has_no_false_negatives(kind) && calls_of(kind).insert_integers != nullptr;
+bool promises(const Example& example) {
+  return keeps_keys(example) && calls_of(*example.kind).insert_integers != nullptr;
 }
 
 class EstimatedRate : public testing::TestWithParam<Example> {};

@@ -35,6 +35,12 @@ std::vector<Example> shapes(bool (*fits)(const KindDescription& kind)) {
   return all;
 }
 
+std::vector<Example> shapes(bool (*fits)(const Example& example)) {
+  std::vector<Example> all = shapes();
+  std::erase_if(all, [&](const Example& example) { return !fits(example); });
+  return all;
+}
+
 Result<Subject> create(const Example& example, const FilterRequest& request) {
   FilterSpec spec = example.parsed;
   spec.keys = request.keys;

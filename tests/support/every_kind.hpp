@@ -18,8 +18,9 @@ namespace mankai::test {
 /// The different shapes among the examples: those that differ in nothing but hash and canonical keys are one. Only
 /// shapes of which a filter can be created for any number of keys at any rate.
 [[nodiscard]] std::vector<Example> shapes();
-/// Those for whose kind `fits` holds.
+/// Those for which, or for whose kind, `fits` holds.
 [[nodiscard]] std::vector<Example> shapes(bool (*fits)(const KindDescription& kind));
+[[nodiscard]] std::vector<Example> shapes(bool (*fits)(const Example& example));
 
 /// Creates a filter of the example's shape.
 [[nodiscard]] Result<Subject> create(const Example& example, const FilterRequest& request);
@@ -33,6 +34,10 @@ namespace mankai::test {
 /// Whether an inserted key is found as long as time stands still: what most suites are about.
 [[nodiscard]] inline bool has_no_false_negatives(const KindDescription& kind) {
   return calls_of(kind).promise.no_false_negatives;
+}
+/// The same of a shape: balanced counts may be too low.
+[[nodiscard]] inline bool keeps_keys(const Example& example) {
+  return has_no_false_negatives(*example.kind) && option_of(example.parsed, "rounding") != "balanced";
 }
 /// Whether a key that is in counts once more when it is inserted again.
 [[nodiscard]] inline bool counts_repeats(const KindDescription& kind) { return kind.can_count || kind.forgets; }

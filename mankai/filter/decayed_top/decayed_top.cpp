@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/parts/sizing.hpp"
@@ -325,7 +326,8 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   raise_bar(theirs.bar());
   names_.clear();
   with_table([&](auto& table) {
-    theirs.with_table([&](auto& added) { table.merge(added, octave_); });
+    const std::remove_reference_t<decltype(table)> added(theirs.lines_, theirs.buckets_, &theirs.ledger_->draws);
+    table.merge(added, octave_);
     // The highest counts get their names first.
     std::vector<Ranked> ranked;
     for (const DecayedTop* const from : std::array<const DecayedTop*, 2>{&mine, &theirs}) {

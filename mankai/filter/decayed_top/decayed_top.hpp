@@ -17,6 +17,9 @@
 /// of the key's bucket by more than an event, the key enters the table, and the evicted key's cells are raised to its
 /// count. So the bound of every key is never too low, and hot keys do not inflate the cells of the sketch.
 ///
+/// Strict counts are rounded up. Balanced ones are rounded at random, up with a probability of their fraction, in
+/// narrower counters: their error is half as large, and some are below the truth.
+///
 /// A slot without a name gets one at an event, if its count exceeds the bar: the highest count whose name was dropped
 /// for lack of room. So the N names are those of the N hottest keys, wherever they are in the table.
 ///
@@ -44,6 +47,12 @@
 
 namespace mankai {
 
+/// How counts are rounded: strict ones up, never below the truth; balanced ones dithered, with the smallest error. A
+/// balanced count may be too low, so a key may be a false negative.
+enum class CountRounding : std::uint8_t { strict, balanced };
+/// The names used in specs.
+inline constexpr std::array<std::string_view, 2> kCountRoundingNames = {"strict", "balanced"};
+
 /// See the top of this file, and concepts.hpp for common members. Cost: a cache line for a key in the table and two of
 /// its name, two more than the first for another key. Threads: const calls are safe together; changes need the filter
 /// alone.
@@ -51,6 +60,7 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
  public:
   static constexpr std::uint16_t kKind = 13;
   static constexpr std::string_view kName = "decayed-top";
+  /// Of strict counts.
   static constexpr Promise kPromise{.no_false_negatives = true, .forgets = true};
 
   /// A name has at most so many bytes of a key, fewer if there is little room for names. Keys with a common prefix of
@@ -60,10 +70,16 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   static constexpr std::uint32_t kMostAtOnce = ~std::uint32_t{0};
 
   struct Params {
+    /// Set in `buckets` of balanced counts.
+    static constexpr std::uint32_t kBalanced = 1U << 31;
+
     std::uint64_t lambda_q32;
     std::uint64_t epoch_us;
     std::uint32_t buckets;
     std::uint32_t names_lines;
+
+    [[nodiscard]] constexpr bool is_balanced() const noexcept { return (buckets & kBalanced) != 0; }
+    [[nodiscard]] constexpr std::uint32_t bucket_count() const noexcept { return buckets & ~kBalanced; }
   };
 
   /// What to create: the largest image within `bytes`; or, for `keys` distinct keys in a few half-lives, a sketch with
@@ -73,6 +89,7 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
     double fpr = 0.01;
     std::uint64_t bytes = 0;  ///< limit of the whole image; 0: sized by keys
     std::uint32_t names = 0;  ///< room for so many names of 48 bytes; 0: an eighth of the image, 12 KiB if that is more
+    CountRounding rounding = CountRounding::strict;
     Decay decay{};
     std::uint64_t keys_tag = 0;  ///< what the keys are, such as paths or hosts, numbered by the caller
     HashSpec hash = HashSpec::random();
@@ -124,6 +141,7 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
   [[nodiscard]] Duration epoch() const noexcept { return epoch_; }
+  [[nodiscard]] CountRounding rounding() const noexcept { return rounding_; }
   [[nodiscard]] Decay decay() const noexcept { return {.lambda_q32 = params().lambda_q32, .epoch = epoch_}; }
   /// Time of the newest event; 1970 before the first one. Events before 1970 count as at 1970.
   [[nodiscard]] Time newest() const noexcept;
@@ -186,6 +204,10 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
 
   template <class Use>
   auto with_table(const Use& use) const {
+    if (rounding_ == CountRounding::balanced) {
+      HotTable<BalancedCounts> table(lines_, buckets_, &ledger_->draws);
+      return use(table);
+    }
     HotTable<StrictCounts> table(lines_, buckets_, &ledger_->draws);
     return use(table);
   }
@@ -219,6 +241,7 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   [[nodiscard]] Result<void> check_state() const;
   [[nodiscard]] std::unexpected<Error> wrong_at(const void* place, const std::string& what) const;
 
+  CountRounding rounding_;
   std::uint32_t buckets_;
   std::uint32_t names_lines_;
   Duration epoch_;

@@ -28,7 +28,8 @@ constexpr std::uint32_t kRows = 2;
 constexpr std::uint64_t kNamesOfGroup = 4;
 constexpr std::uint64_t kLinesOfGroup = 5;
 /// Sizes of table and names: within 12 % of the lowest error measured from 128 to 512 KiB, for Zipf 1.0.
-constexpr std::uint64_t kTableShare = 4;
+constexpr std::uint64_t kStrictTableShare = 4;
+constexpr std::uint64_t kBalancedTableShare = 3;
 constexpr std::uint64_t kNamesShare = 8;
 constexpr std::uint64_t kSmallNamesShare = 5;
 constexpr std::uint64_t kSmallNamesLines = (std::uint64_t{12} << 10) / kCacheLineBytes;
@@ -37,8 +38,12 @@ constexpr double kLeastFpr = 1e-4;
 /// Slots have numbers of 32 bits.
 constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 27;
 
+constexpr std::uint64_t table_share(CountRounding rounding) noexcept {
+  return rounding == CountRounding::balanced ? kBalancedTableShare : kStrictTableShare;
+}
+
 constexpr std::uint64_t lines_beside_sketch(const Params& params) noexcept {
-  return kLedgerLines + params.buckets + params.names_lines;
+  return kLedgerLines + params.bucket_count() + params.names_lines;
 }
 
 Result<void> check_options(const DecayedTop::Options& options) {
@@ -60,11 +65,14 @@ std::uint64_t lines_within(std::uint64_t image_bytes) noexcept {
   return lines;
 }
 
-std::uint64_t cells_per_line() noexcept { return StrictCounts::Cells::kPlaces; }
+std::uint64_t cells_per_line(CountRounding rounding) noexcept {
+  return rounding == CountRounding::balanced ? BalancedCounts::Cells::kPlaces : StrictCounts::Cells::kPlaces;
+}
 
 // The number of distinct keys with which the sketch reaches the rate of overestimates.
-std::uint64_t keys_that_fit(double fpr, std::uint64_t sketch_lines) noexcept {
-  return partitioned_keys(fpr, {.cells_per_probe = sketch_lines * cells_per_line() / kRows, .k = kRows});
+std::uint64_t keys_that_fit(const DecayedTop::Options& options, std::uint64_t sketch_lines) noexcept {
+  return partitioned_keys(options.fpr,
+                          {.cells_per_probe = sketch_lines * cells_per_line(options.rounding) / kRows, .k = kRows});
 }
 
 // Lines of a whole number of names.
@@ -76,8 +84,9 @@ std::uint32_t names_lines_for(const DecayedTop::Options& options, std::uint64_t 
                                     kLinesOfGroup / kNamesOfGroup);
 }
 
-std::uint64_t buckets_within(std::uint64_t lines) noexcept {
-  return std::clamp<std::uint64_t>(lines / kTableShare, 1, kMostBuckets);
+std::uint32_t buckets_within(std::uint64_t lines, CountRounding rounding) noexcept {
+  const auto buckets = std::clamp<std::uint64_t>(lines / table_share(rounding), 1, kMostBuckets);
+  return static_cast<std::uint32_t>(buckets) | (rounding == CountRounding::balanced ? Params::kBalanced : 0);
 }
 
 }  // namespace
@@ -91,9 +100,10 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   if (options.bytes == 0) {
     const double fpr = std::max(options.fpr, kLeastFpr);
     MANKAI_ASSIGN(const auto size, partitioned_size({.keys = options.keys, .fpr = fpr}, kRows));
-    const std::uint64_t sketch = divide_up(size.cells_per_probe * kRows, cells_per_line());
-    params.buckets = static_cast<std::uint32_t>(buckets_within(divide_up(sketch * kTableShare, kTableShare - 1)));
-    const std::uint64_t counts = sketch + params.buckets;
+    const std::uint64_t share = table_share(options.rounding);
+    const std::uint64_t sketch = divide_up(size.cells_per_probe * kRows, cells_per_line(options.rounding));
+    params.buckets = buckets_within(divide_up(sketch * share, share - 1), options.rounding);
+    const std::uint64_t counts = sketch + params.bucket_count();
     params.names_lines = names_lines_for(options, counts / (kNamesShare - 1), counts / (kSmallNamesShare - 1));
     return Shape{.params = params, .lines = lines_beside_sketch(params) + sketch};
   }
@@ -105,7 +115,7 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
         ErrorCode::invalid_argument,
         "too few bytes: such an image takes " + std::to_string(image_bytes_for(least * kCacheLineBytes)) + " and more");
   }
-  params.buckets = static_cast<std::uint32_t>(buckets_within(lines - kLedgerLines - params.names_lines));
+  params.buckets = buckets_within(lines - kLedgerLines - params.names_lines, options.rounding);
   return Shape{.params = params, .lines = lines};
 }
 
@@ -113,15 +123,15 @@ Result<DecayedTop> DecayedTop::create(const Options& options) {
   MANKAI_ASSIGN(const auto shape, shape_of(options));
   MANKAI_ASSIGN(
       auto image,
-      Image::create(kKind,
-                    {.capacity_keys = options.keys != 0
-                                          ? options.keys
-                                          : keys_that_fit(options.fpr, shape.lines - lines_beside_sketch(shape.params)),
-                     .fpr_target = options.fpr,
-                     .hash = options.hash,
-                     .cells_bytes = shape.lines * kCacheLineBytes,
-                     .slice_tag = options.keys_tag},
-                    options.memory));
+      Image::create(
+          kKind,
+          {.capacity_keys = options.keys != 0 ? options.keys
+                                              : keys_that_fit(options, shape.lines - lines_beside_sketch(shape.params)),
+           .fpr_target = options.fpr,
+           .hash = options.hash,
+           .cells_bytes = shape.lines * kCacheLineBytes,
+           .slice_tag = options.keys_tag},
+          options.memory));
   image.set_params(shape.params);
   return from_image(std::move(image));
 }
@@ -138,7 +148,8 @@ std::uint64_t DecayedTop::names_capacity() const noexcept {
 
 DecayedTop::DecayedTop(Image source, const Params& params) noexcept
     : SingleCallFilter(std::move(source)),
-      buckets_(params.buckets),
+      rounding_(params.is_balanced() ? CountRounding::balanced : CountRounding::strict),
+      buckets_(params.bucket_count()),
       names_lines_(params.names_lines),
       epoch_(static_cast<std::int64_t>(params.epoch_us)),
       decay_(params.lambda_q32) {
@@ -164,10 +175,10 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
-  if (params.buckets == 0 || params.buckets > kMostBuckets || params.names_lines < Names::kLeastLines ||
+  if (params.bucket_count() == 0 || params.bucket_count() > kMostBuckets || params.names_lines < Names::kLeastLines ||
       params.names_lines > Names::kMostLines ||
       source.header().cells_bytes / kCacheLineBytes <= lines_beside_sketch(params)) {
-    return fail(ErrorCode::corrupt, std::to_string(params.buckets) + " buckets at offset 80 and " +
+    return fail(ErrorCode::corrupt, std::to_string(params.bucket_count()) + " buckets at offset 80 and " +
                                         std::to_string(params.names_lines) +
                                         " lines of names at offset 84 leave no room for a sketch");
   }
@@ -201,7 +212,7 @@ Result<void> DecayedTop::check_state() const {
   if (ledger_->bar_count > kMostScaled || !is_hot_exponent(ledger_->bar_exponent)) {
     return wrong_at(&ledger_->bar_count, "an impossible bar");
   }
-  if (ledger_->zero != 0 || ledger_->draws != 0 || !is_zero(ledger_->zeros)) {
+  if (ledger_->zero != 0 || (ledger_->draws != 0 && rounding_ == CountRounding::strict) || !is_zero(ledger_->zeros)) {
     return wrong_at(&ledger_->zero, "reserved bytes are not zero");
   }
   return with_table([&](auto& table) -> Result<void> {

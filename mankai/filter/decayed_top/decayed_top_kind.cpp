@@ -13,7 +13,10 @@ constexpr std::uint64_t kMostNames = std::uint64_t{1} << 24;
 struct DecayedTopOptions : DecayOptions {
   std::uint64_t bytes = 0;
   std::uint32_t names = 0;
+  CountRounding rounding = CountRounding::strict;
 };
+
+constexpr std::array kRoundings = {CountRounding::strict, CountRounding::balanced};
 
 struct DecayedTopKind : KindDefaults {
   using Filter = DecayedTop;
@@ -21,10 +24,17 @@ struct DecayedTopKind : KindDefaults {
   static constexpr std::string_view kSummary = "what is hot? decayed counts, and the names of the hottest keys";
   static constexpr KeyShape kKeyShape = KeyShape::named;
   static constexpr std::array kOptions = {
-      half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(), bytes_limit_option<Options>(),
+      half_life_option<Options>(),
+      lambda_option<Options>(),
+      epoch_option<Options>(),
+      bytes_limit_option<Options>(),
       number_option<Options, &Options::names, 1, kMostNames>(
-          "names", "N", "Number of keys of 48 bytes stored by name [default: what an eighth of the memory holds].")};
-  static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
+          "names", "N", "Number of keys of 48 bytes stored by name [default: what an eighth of the memory holds]."),
+      choice_option<Options, &Options::rounding, kRoundings, kCountRoundingNames>(
+          "rounding", "ROUNDING",
+          "How counts are rounded: strict, never below the truth; balanced, with half of the error, some too low "
+          "[default: strict].")};
+  static constexpr std::array<std::string_view, 3> kExamples = {"keys=300,hash=xxh3", "keys=300,rounding=balanced",
                                                                 "keys=300,names=20,canonical=yes"};
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
@@ -33,18 +43,22 @@ struct DecayedTopKind : KindDefaults {
                            .fpr = request.fpr,
                            .bytes = options.bytes,
                            .names = options.names,
+                           .rounding = options.rounding,
                            .decay = decay,
                            .hash = request.hash,
                            .memory = request.memory});
   }
   static Options options_of(const Filter& filter) {
-    return {options_from(filter.decay()), filter.image_bytes(), static_cast<std::uint32_t>(filter.names_capacity())};
+    return {options_from(filter.decay()), filter.image_bytes(), static_cast<std::uint32_t>(filter.names_capacity()),
+            filter.rounding()};
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
     info.fpr_formula = "square of the fill, and equal tags";
     describe_time(filter.tick(), filter.epoch(), info);
     describe_decay(filter.decay(), info);
+    info.fields.push_back(
+        {"rounding", "counts", std::string(kCountRoundingNames[static_cast<std::size_t>(filter.rounding())])});
     info.fields.push_back({"names", "keys by name", filter.names()});
     info.fields.push_back({"names_capacity", "room for names of 48 bytes", filter.names_capacity()});
     info.fields.push_back({"late_records", "late keys", filter.late_records()});

@@ -380,6 +380,69 @@ TEST(DecayedTop, a_log_given_backwards_is_ranked_as_it_should_be) {
   EXPECT_LT(largest, 3) << "of any key, also of those that share all their cells";
 }
 
+// The promise of balanced counts: half of the error of strict ones in the same memory, right on the average, and the
+// same bytes if the same is done again.
+TEST(DecayedTop, balanced_counts_have_the_smaller_error) {
+  Pair strict(make_top({.bytes = 32 * kKiB, .decay = kTenth}));
+  auto balanced = make_top({.bytes = 32 * kKiB, .rounding = CountRounding::balanced, .decay = kTenth});
+  ASSERT_EQ(balanced.rounding(), CountRounding::balanced);
+  auto again = balanced.create_like().value();
+  EXPECT_FALSE(balanced.merge(strict.filter).has_value()) << "another rounding";
+  Zipf zipf(14, 30000);
+  for (int i = 0; i < 200'000; ++i) {
+    const std::string key = key_of(zipf.next());
+    strict.insert(key, at(i / 300));
+    insert(balanced, key, at(i / 300));
+    insert(again, key, at(i / 300));
+    if (i % 10'000 == 0) {
+      balanced = DecayedTop::from_bytes(balanced.to_bytes()).value();
+    }
+  }
+  EXPECT_EQ(balanced.to_bytes(), again.to_bytes());
+  double strict_error = 0;
+  double error = 0;
+  double excess = 0;
+  double total = 0;
+  for (const auto& [key, count] : strict.exact.top(strict.exact.size(), strict.filter.tick())) {
+    strict_error += estimate(strict.filter, key) - count;
+    error += std::abs(estimate(balanced, key) - count);
+    excess += estimate(balanced, key) - count;
+    total += count;
+  }
+  EXPECT_LT(error, 0.7 * strict_error);
+  EXPECT_GT(excess, -0.05 * total);
+  for (const auto& entry : balanced.top(20)) {
+    const double truth = strict.exact.estimate(entry.key, strict.filter.tick());
+    EXPECT_NEAR(entry.count.raw, truth, 0.01 * truth + 0.1) << entry.key;
+  }
+}
+
+// Two halves of a stream at different clocks, against one filter of all of it.
+TEST(DecayedTop, merged_filters_are_about_as_right_as_one) {
+  for (const CountRounding rounding : {CountRounding::strict, CountRounding::balanced}) {
+    Pair one(make_top({.bytes = 32 * kKiB, .rounding = rounding, .decay = kTenth}));
+    auto even = one.filter.create_like().value();
+    auto odd = one.filter.create_like().value();
+    Zipf zipf(15, 20000);
+    for (int i = 0; i < 200'000; ++i) {
+      const std::string key = key_of(zipf.next());
+      one.insert(key, at(i / 300));
+      insert(i % 2 == 0 && i < 190'000 ? even : odd, key, at(i / 300));
+    }
+    ASSERT_LT(even.tick(), odd.tick());
+    ASSERT_TRUE(even.merge(odd).has_value());
+    double one_error = 0;
+    double merged_error = 0;
+    for (const auto& [key, count] : one.exact.top(one.exact.size(), one.filter.tick())) {
+      one_error += std::abs(estimate(one.filter, key) - count);
+      merged_error += std::abs(estimate(even, key) - count);
+      ASSERT_TRUE(rounding == CountRounding::balanced || estimate(even, key) * (1 + 1e-12) >= count) << key;
+    }
+    EXPECT_LT(merged_error, 1.5 * one_error);
+    EXPECT_EQ(even.names() > 0, true);
+  }
+}
+
 TEST(DecayedTop, lists_the_hottest_keys_of_a_zipf_stream) {
   for (const std::uint64_t kibibytes : {64U, 256U}) {
     Pair pair(make_top({.bytes = kibibytes * kKiB, .decay = kTenth}));

@@ -191,6 +191,7 @@ Answer hot_info(Call& call) {
                             {"Lambda", filter.decay().lambda()},
                             {"Epoch", std::chrono::duration<double>(filter.epoch()).count()},
                             {"Size", lookup.found()->memory_bytes()},
+                            {"Rounding", kCountRoundingNames[static_cast<std::size_t>(filter.rounding())]},
                             {"Room for names", filter.names_capacity()},
                             {"Names", filter.names()},
                             {"Events", filter.keys_inserted()},
@@ -219,6 +220,7 @@ constexpr CommandArgument kPairs = group("pair", ArgumentKind::block, kArgumentM
 constexpr std::array kReserveArguments = {kKeyArgument,
                                           group("decay", ArgumentKind::one_of, kArgumentOptional, kDecays.data()),
                                           group("size", ArgumentKind::one_of, kArgumentOptional, kSizes.data()),
+                                          argument("rounding", ArgumentKind::string, kArgumentOptional, "ROUNDING"),
                                           kHash,
                                           kSeed,
                                           kEnd};

@@ -70,7 +70,14 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (call.is(index, "ERROR")) {
     return read_share(call, value, "error rate must lie between 0 and 1, both excluded", fpr_);
   }
-  return wrong("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known");
+  if (call.is(index, "ROUNDING")) {
+    if (!call.is(value, "STRICT") && !call.is(value, "BALANCED")) {
+      return wrong("bad rounding: STRICT and BALANCED are known");
+    }
+    rounding_ = call.is(value, "STRICT") ? CountRounding::strict : CountRounding::balanced;
+    return {};
+  }
+  return wrong("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known");
 }
 
 Result<void> HotRequest::read(const Call& call, std::size_t first) {
@@ -111,6 +118,7 @@ Result<HotSettings> HotRequest::settings() const {
                      .bytes = capacity_keys_ ? 0 : bytes_.value_or(kDefaultBytes),
                      .capacity_keys = capacity_keys_.value_or(0),
                      .fpr = fpr_.value_or(kDefaultFpr),
+                     .rounding = rounding_,
                      .hash = hash_.hash()};
 }
 
@@ -123,14 +131,15 @@ void replicate_creation(const Call& call, const HotSettings& settings) {
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const std::string epoch = to_text(settings.decay.epoch);
   const HashText hash = hash_text(settings.hash);
+  const char* const rounding = kCountRoundingNames[static_cast<std::size_t>(settings.rounding)].data();
   if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
-                     epoch.c_str(), "MEMORY", std::to_string(settings.bytes).c_str(), "HASH", hash.name.data(), "SEED",
-                     hash.seed.data());
-  } else {
     engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
+                     epoch.c_str(), "MEMORY", std::to_string(settings.bytes).c_str(), "ROUNDING", rounding, "HASH",
+                     hash.name.data(), "SEED", hash.seed.data());
+  } else {
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
                      epoch.c_str(), "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
-                     "HASH", hash.name.data(), "SEED", hash.seed.data());
+                     "ROUNDING", rounding, "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }
 

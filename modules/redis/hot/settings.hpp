@@ -27,6 +27,7 @@ class HotRequest {
   std::optional<std::uint64_t> bytes_;
   std::optional<std::uint64_t> capacity_keys_;
   std::optional<double> fpr_;
+  CountRounding rounding_ = CountRounding::strict;
   HashRequest hash_;
 };
 

@@ -22,6 +22,7 @@ DecayedTop::Options options_of(const HotSettings& settings) noexcept {
   return {.keys = settings.capacity_keys,
           .fpr = settings.fpr,
           .bytes = settings.bytes,
+          .rounding = settings.rounding,
           .decay = settings.decay,
           .hash = settings.hash,
           .memory = engine_memory()};

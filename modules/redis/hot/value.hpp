@@ -22,6 +22,7 @@ struct HotSettings {
   std::uint64_t bytes = 0;  ///< of the image; 0: sized by capacity
   std::uint64_t capacity_keys = 0;
   double fpr = 0;  ///< rate of items whose count is too high
+  CountRounding rounding = CountRounding::strict;
   HashSpec hash;
 };
 
