@@ -236,19 +236,11 @@ std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept {
   return bits;
 }
 
-std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs, std::uint32_t fraction_bits) noexcept {
-  if (epochs == 0 || lambda_q32 >= kLambdaOne) {
-    return std::uint64_t{1} << fraction_bits;
-  }
-  const std::uint64_t power = power_q64(lambda_q32, epochs, true);
-  return (power >> (kWordBits - fraction_bits)) + static_cast<std::uint64_t>(power << fraction_bits != 0);
-}
-
 DecayedCells::DecayedCells(std::span<std::uint64_t> words, const DecayedShape& shape) noexcept
     : words_(words), shape_(shape), faint_(stuck() * kLargestStuck <= one() ? stuck() : 0) {}
 
-kernel::DecayStep DecayedCells::step(std::uint64_t factor_q32) const noexcept {
-  return {.lambda_q32 = factor_q32, .rounding = rounding_of(shape_.policy), .seed = shape_.seed};
+kernel::DecayStep DecayedCells::step() const noexcept {
+  return {.lambda_q32 = shape_.lambda_q32, .rounding = rounding_of(shape_.policy), .seed = shape_.seed};
 }
 
 Added DecayedCells::insert(Digest digest, std::uint64_t units) noexcept {
@@ -297,20 +289,11 @@ void DecayedCells::smallest(std::span<const Digest> digests, std::span<std::uint
 }
 
 void DecayedCells::decay(std::uint64_t tick, std::uint64_t epochs) noexcept {
-  kernel::decay_words(words_.data(), words_.size(), shape_.width_bits, step(shape_.lambda_q32),
-                      {.first_tick = tick, .count = epochs});
+  kernel::decay_words(words_.data(), words_.size(), shape_.width_bits, step(), {.first_tick = tick, .count = epochs});
 }
 
 std::uint32_t DecayedCells::decayed(std::uint32_t units, std::uint64_t epochs) const noexcept {
-  return kernel::decay_value(units, step(shape_.lambda_q32), epochs);
-}
-
-void DecayedCells::scale(std::uint64_t factor_q32) noexcept {
-  kernel::decay_words(words_.data(), words_.size(), shape_.width_bits, step(factor_q32), {.first_tick = 0, .count = 1});
-}
-
-CutCells DecayedCells::scaled(CutCells cells, std::uint64_t factor_q32) const noexcept {
-  return cells.faded(kernel::decay_value(cells.oldest, step(factor_q32), 1), factor_q32, 1);
+  return kernel::decay_value(units, step(), epochs);
 }
 
 std::uint64_t DecayedCells::stuck() const noexcept {

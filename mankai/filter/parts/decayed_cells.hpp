@@ -1,7 +1,7 @@
 #pragma once
 
-/// A view of an array of decaying counters, shared by time-decaying-counts and decayed-top. A key has one cell in each
-/// of k partitions, so its cells are distinct:
+/// A view of the decaying counters of time-decaying-counts. A key has one cell in each of k partitions, so its cells
+/// are distinct:
 ///
 ///     cells: | partition 0: cells_per_probe | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
@@ -53,11 +53,6 @@ struct DecayedShape {
 /// 1/64; 0 if λ is 1.
 [[nodiscard]] std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept;
 
-/// λ^epochs in units of 2^-fraction_bits, rounded up. Pre: 1 <= fraction_bits <= 62. Cost: at most two multiplications
-/// per bit of `epochs`.
-[[nodiscard]] std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs,
-                                       std::uint32_t fraction_bits) noexcept;
-
 /// See the top of this file. Amounts are in units of 2^-fraction_bits. A cell that cannot hold a sum keeps its largest
 /// value, and is reported as cut. Cost: a cache line per cell, k per key; batches prefetch.
 /// Threads: any number of readers beside one writer, which see each cell before or after a change. `decay` and `merge`
@@ -87,10 +82,6 @@ class DecayedCells {
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
   /// A lower bound of a cell's value after `epochs`.
   [[nodiscard]] std::uint32_t decayed(std::uint32_t units, std::uint64_t epochs) const noexcept;
-  /// Multiplies all cells by factor_q32 / 2^32 <= 1, rounding as at the start of an epoch.
-  void scale(std::uint64_t factor_q32) noexcept;
-  /// The cut cells after `scale`.
-  [[nodiscard]] CutCells scaled(CutCells cells, std::uint64_t factor_q32) const noexcept;
   /// Adds `cut` more, each of which lost at most `units`. Cost: a step for each, so that a batch equals single calls.
   [[nodiscard]] CutCells with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept;
   /// The cut cells after `epochs`.
@@ -114,7 +105,7 @@ class DecayedCells {
   [[nodiscard]] PartitionFill partitions() const noexcept;
 
  private:
-  [[nodiscard]] kernel::DecayStep step(std::uint64_t factor_q32) const noexcept;
+  [[nodiscard]] kernel::DecayStep step() const noexcept;
 
   std::span<std::uint64_t> words_;
   DecayedShape shape_;
