@@ -302,6 +302,35 @@ void DecayedTop::clear() noexcept {
   take_tick(stays);
 }
 
+// The keys with names in either filter: the highest counts get theirs first.
+template <class Table>
+void DecayedTop::name_again(Table& table, std::array<const DecayedTop*, 2> sources) {
+  std::vector<Ranked> ranked;
+  for (const DecayedTop* const from : sources) {
+    from->with_table([&](auto& before) {
+      from->names_.for_each([&](Names::Name name) {
+        name.slot = table.find(before.place_at(name.slot));
+        if (name.slot != table.kNoSlot) {
+          ranked.push_back({.raw = value_of(table.count(name.slot)), .name = name});
+        }
+      });
+    });
+  }
+  std::ranges::sort(ranked, [](const Ranked& left, const Ranked& right) {
+    return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
+  });
+  for (const Ranked& each : ranked) {
+    if (table.is_named(each.name.slot)) {
+      names_.note_seen(each.name.slot, each.name.last_seen);
+    } else if (names_.has_room(each.name.key.size())) {
+      names_.add(each.name);
+      table.set_named(each.name.slot, true);
+    } else {
+      raise_bar(table.count(each.name.slot));
+    }
+  }
+}
+
 Result<void> DecayedTop::merge(const DecayedTop& other) {
   MANKAI_TRY(check_mergeable(other));
   if (keys_tag() != 0 && other.keys_tag() != 0 && keys_tag() != other.keys_tag()) {
@@ -328,31 +357,7 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   with_table([&](auto& table) {
     const std::remove_reference_t<decltype(table)> added(theirs.lines_, theirs.buckets_, &theirs.ledger_->draws);
     table.merge(added, octave_);
-    // The highest counts get their names first.
-    std::vector<Ranked> ranked;
-    for (const DecayedTop* const from : std::array<const DecayedTop*, 2>{&mine, &theirs}) {
-      from->with_table([&](auto& before) {
-        from->names_.for_each([&](Names::Name name) {
-          name.slot = table.find(before.place_at(name.slot));
-          if (name.slot != table.kNoSlot) {
-            ranked.push_back({.raw = value_of(table.count(name.slot)), .name = name});
-          }
-        });
-      });
-    }
-    std::ranges::sort(ranked, [](const Ranked& left, const Ranked& right) {
-      return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
-    });
-    for (const Ranked& each : ranked) {
-      if (table.is_named(each.name.slot)) {
-        names_.note_seen(each.name.slot, each.name.last_seen);
-      } else if (names_.has_room(each.name.key.size())) {
-        names_.add(each.name);
-        table.set_named(each.name.slot, true);
-      } else {
-        raise_bar(table.count(each.name.slot));
-      }
-    }
+    name_again(table, {&mine, &theirs});
   });
   return {};
 }

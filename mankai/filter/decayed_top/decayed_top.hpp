@@ -235,6 +235,9 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   template <class Table>
   void give_name(Table& table, std::uint32_t slot, std::string_view key, std::int64_t at) noexcept;
 
+  template <class Table>
+  void name_again(Table& table, std::array<const DecayedTop*, 2> sources);
+
   struct Ranked;
   [[nodiscard]] std::vector<Entry> hottest(double least, std::size_t skip, std::size_t most) const;
 

@@ -33,7 +33,7 @@ TEST(RescaledLine, rounding_up_is_never_below_and_less_than_a_unit_above) {
 TEST(RescaledLine, scaled_counts_are_compared_and_added_by_value) {
   test::Random random(2);
   const auto drawn = [&random] {
-    return Scaled{random.number() >> (10 + random.below(55)), static_cast<std::int32_t>(random.below(100)) - 50};
+    return Scaled{random.number() >> (10 + random.below(54)), static_cast<std::int32_t>(random.below(100)) - 50};
   };
   for (int i = 0; i < 10000; ++i) {
     const Scaled left = drawn();
