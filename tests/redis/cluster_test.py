@@ -179,6 +179,7 @@ class ClusterTest(RedisTest):
         self.assert_right(exact=True)
         if MODULE:
             self.merge_sketches()
+            self.merge_hot()
         self.kill_a_primary()
         self.reshard_under_load()
         self.cluster.check()
@@ -191,6 +192,14 @@ class ClusterTest(RedisTest):
         self.assertEqual(self.router.call("CMS.MERGE", "{tag}week", 1, "{tag}day", "WEIGHTS", 2), b"OK")
         self.assertEqual(self.router.call("CMS.QUERY", "{tag}week", "a"), [10])
         self.assertRegex(self.router.call("CMS.MERGE", "{tag}week", 2, "{tag}day", "elsewhere"), r"\ACROSSSLOT ")
+
+    def merge_hot(self):
+        for key in ("{tag}one", "{tag}two", "else"):
+            self.router.call("HOT.RESERVE", key, "SEED", "0" * 32)
+            self.router.call("HOT.INCRBYAT", key, 0, "a", 5)
+        self.assertEqual(self.router.call("HOT.MERGE", "{tag}one", "{tag}two"), b"OK")
+        self.assertEqual(self.router.call("HOT.COUNTAT", "{tag}one", 0, "a"), [b"10"])
+        self.assertRegex(self.router.call("HOT.MERGE", "{tag}one", "{tag}two", "else"), r"\ACROSSSLOT ")
 
     def kill_a_primary(self):
         victim = next(server for server in self.primaries() if server.port == self.router.owner(KEYS[0]))

@@ -26,13 +26,14 @@ def numbers(values):
 class Hot(Family):
     prefix = "HOT"
     category = "hot"
-    keys = ("half", "minutes", "hours", "sized", "empty")
+    keys = ("half", "minutes", "hours", "sized", "empty", "merged")
     reads = (("HOT.COUNTAT", LATER, "a"), ("HOT.COUNT", "a", "b"), ("HOT.RATE", "a"), ("HOT.RATEAT", LATER, "a"),
              ("HOT.TOP", 5), ("HOT.INFO",))
-    writes = (("HOT.RESERVE", "MEMORY", 4096), ("HOT.INCRBY", "a", 1), ("HOT.INCRBYAT", START, "a", 1),
+    writes = (("HOT.RESERVE", "MEMORY", 4096), ("HOT.INCRBY", "a", 1), ("HOT.INCRBYAT", START, "a", 1), ("HOT.MERGE", "half"),
               ("HOT.LOADCHUNK", 1, "x"), ("HOT.SCANDUMP", 0))
+    sources = {"HOT.MERGE": ("half",)}
     events = ((("HOT.RESERVE", "f"), ["hot.reserve"]), (("HOT.INCRBY", "f", "a", 1, "b", 1), ["hot.incrby"]),
-              (("HOT.INCRBYAT", "f", START, "a", 1), ["hot.incrby"]), (("HOT.COUNT", "f", "a"), []),
+              (("HOT.INCRBYAT", "f", START, "a", 1), ["hot.incrby"]), (("HOT.COUNT", "f", "a"), []), (("HOT.MERGE", "f", "f"), ["hot.merge"]),
               (("HOT.TOP", "f"), []), (("DEL", "f"), ["del"]))
     grows = False
     is_of_one_moment = True
@@ -44,9 +45,11 @@ class Hot(Family):
                               ("hours", "MEMORY", 6000, "HALFLIFE", "3h", "EPOCH", "1m", "ROUNDING", "BALANCED"),
                               ("sized", "CAPACITY", 20, "ERROR", "0.05", "HALFLIFE", "1d"), ("empty", "MEMORY", 3000)):
             client.must("HOT.RESERVE", key, *options)
-        for key in self.keys[:-1]:
+        for key in self.keys[:-2]:
             client.pipeline([("HOT.INCRBYAT", key, START + number * 7777, dice.choice(ITEMS), dice.randrange(1, 9),
                               dice.choice(ITEMS), 1) for number in range(400)])
+        for _ in range(2):
+            client.must("HOT.MERGE", "merged", "half")
 
     def ask(self, client, key):
         return client.pipeline([("HOT.COUNTAT", key, LATER, *ITEMS), ("HOT.RATEAT", key, LATER, *ITEMS, "none"),
@@ -63,6 +66,7 @@ class Hot(Family):
             client.call("HOT.INCRBY", key, *words)
             client.call("HOT.INCRBYAT", key, START, *words)
         client.call("HOT.INCRBYAT", key, 1 << 50, "a", 1)
+        client.call("HOT.MERGE", key, "absent")
         client.call("HOT.LOADCHUNK", key, 1, "x")
 
     def reserve_large(self, client, key):
@@ -195,6 +199,38 @@ class ContractTest(OneServerTest):
             """)
 
     @in_both_protocols
+    def test_merging(self, client):
+        self.check(client, """
+            HOT.RESERVE a LAMBDA 0.5 EPOCH 1m MEMORY 4096 SEED 00112233445566778899aabbccddeeff => +OK
+            COPY a b => :1
+            HOT.RESERVE wide LAMBDA 0.5 EPOCH 1m MEMORY 8192 SEED 00112233445566778899aabbccddeeff => +OK
+            HOT.RESERVE other LAMBDA 0.5 EPOCH 1m MEMORY 4096 => +OK
+            HOT.RESERVE slow LAMBDA 0.75 EPOCH 1m MEMORY 4096 SEED 00112233445566778899aabbccddeeff => +OK
+            SET str x => +OK
+            HOT.INCRBYAT a 1600000020000 x 8 y 1 => *["8" "1"] | *[,8.0 ,1.0]
+            HOT.INCRBYAT b 1600000080000 x 3 z 6 => *["3" "6"] | *[,3.0 ,6.0]
+            HOT.MERGE a => -ERR wrong number of arguments for 'hot.merge' command
+            HOT.MERGE a absent => -ERR not found
+            HOT.MERGE a b absent => -ERR not found
+            HOT.MERGE a str => -WRONGTYPE Operation against a key holding the wrong kind of value
+            HOT.MERGE str a => -WRONGTYPE Operation against a key holding the wrong kind of value
+            HOT.MERGE a b other => -ERR the filters hash with different seeds; create the second one like the first
+            HOT.MERGE a b wide
+                => -ERR the filters differ in size or shape (<n> and <n> bytes of cells); create the second one like the first
+            HOT.MERGE a b slow
+                => -ERR the filters differ in size or shape (<n> and <n> bytes of cells); create the second one like the first
+            HOT.TOP a AT 1600000020000 WITHCOUNTS => *["x" "8" "y" "1"] | *[*["x" ,8.0] *["y" ,1.0]]
+            EXPIRE a 1000 => :1
+            HOT.MERGE a b a => +OK
+            EXPIRE a 1000 XX => :1
+            HOT.TOP a AT 1600000080000 WITHCOUNTS
+                => *["x" "7" "z" "6" "y" "0.5"] | *[*["x" ,7.0] *["z" ,6.0] *["y" ,0.5]]
+            HOT.MERGE new b b => +OK
+            HOT.COUNTAT new 1600000080000 x y z => *["6" "0" "12"] | *[,6.0 ,0.0 ,12.0]
+            HOT.TOP b AT 1600000080000 => *["z" "x"]
+            """)
+
+    @in_both_protocols
     def test_items_are_binary_safe_and_of_any_length(self, client):
         items = [b"", b"\x00", b"\r\n", b"AT", b"WITHCOUNTS", b"1", b"\xff" * 1024, b"\xff" * 1025, b"x" * 100_000]
         client.must("HOT.RESERVE", "h")
@@ -214,10 +250,10 @@ class ModelTest(OneServerTest):
         facts = dict(zip(map(bytes, facts[::2]), facts[1::2]))
         return Model(number(facts[b"Lambda"]), round(number(facts[b"Epoch"]) * 1e6))
 
-    def play(self, key, items, steps, late=0.1):
+    def play(self, key, items, steps, late=0.1, start=START, model=None):
         """Counts a Zipf stream of events, some of them late, and returns the truth and the last moment."""
         dice = random.Random(SEED)
-        model, now, commands = self.decay_of(key), START, []
+        model, now, commands = model or self.decay_of(key), start, []
         for _ in range(steps):
             now += dice.choice((0, 0, 1000, 5000, 400_000 if dice.random() < 0.01 else 0))
             at = now - dice.randrange(900_000) if dice.random() < late else now
@@ -245,6 +281,23 @@ class ModelTest(OneServerTest):
                         self.assertGreaterEqual(count * (1 + 1e-9) + 2**-16, model.count(item, at), (item, at))
                         if memory == 262_144:  # no two items meet in every cell
                             self.assertLess(count, model.count(item, at) + 1 / 32, (item, at))
+
+    def test_a_merge_counts_the_events_of_all(self):
+        """Nodes whose clocks differ by hours: never too low, and near the truth of all events together."""
+        options = ("HALFLIFE", "1h", "MEMORY", 65_536, "SEED", f"{SEED:032x}")
+        model = now = None
+        for hours, key in enumerate(("one", "two", "three")):
+            self.client.must("HOT.RESERVE", key, *options)
+            model, now = self.play(key, 1000, 500 * ROUNDS, start=START + hours * 90 * MINUTE, model=model)
+        self.client.must("HOT.MERGE", "all", "two", "three", "one")
+        exact = {item: model.count(item, now) for item in model.events}
+        for item, count in zip(exact, numbers(self.client.must("HOT.COUNTAT", "all", now, *exact))):
+            self.assertGreaterEqual(count * (1 + 1e-9) + 2**-16, exact[item], item)
+            self.assertLess(count, exact[item] + 1 / 4, item)
+        listed = self.client.must("HOT.TOP", "all", 20, "AT", now)
+        least = sorted(exact.values())[-20]
+        for item in listed:
+            self.assertGreater(exact[item.decode()] + 1 / 4, least, item)
 
     def test_the_hottest_are_those_of_the_exact_counts(self):
         self.client.must("HOT.RESERVE", "h", "HALFLIFE", "30m", "MEMORY", 131_072, "SEED", f"{SEED:032x}")

@@ -140,16 +140,22 @@ class RescaledCells {
         }
         return;
       }
-      make_room(line, octave, bits_of(count) - static_cast<int>(width(line)));
+      // A line that was last used long ago, or never, is some thousand octaves too fine.
+      if (!fit(line, octave)) {
+        make_room(line, octave, bits_of(count) - static_cast<int>(width(line)));
+      }
     }
   }
 
-  /// Makes sure that an event fits a cell, and that a line is not wide without need.
-  void fit(RescaledLine& line, int octave) const noexcept {
+  /// Makes sure that an event fits a cell, and that a line is not wide without need. Returns whether it changed the
+  /// line.
+  bool fit(RescaledLine& line, int octave) const noexcept {
     const int point = octave - line.exponent();
-    if (point >= (line.doublings() == 0 ? static_cast<int>(kBits) : kNarrowPoint)) [[unlikely]] {
+    const bool is_too_fine = point >= (line.doublings() == 0 ? static_cast<int>(kBits) : kNarrowPoint);
+    if (is_too_fine) [[unlikely]] {
       settle(line, octave);
     }
+    return is_too_fine;
   }
 
   /// Adds each cell of another line.
@@ -159,28 +165,32 @@ class RescaledCells {
       line = !is_empty(line) ? line : is_empty(other) ? RescaledLine{} : other;
       return;
     }
+    while (line.doublings() != other.doublings()) {
+      widen(line.doublings() < other.doublings() ? line : other);
+    }
+    // A finer line is rounded only if it is finer by more bits than a sum has room for.
+    constexpr int kRoom = 29;
+    const int unit =
+        std::max(std::min(line.exponent(), other.exponent()), std::max(line.exponent(), other.exponent()) - kRoom);
+    std::array<std::uint64_t, kPlaces> sums;
     for (;;) {
-      while (line.doublings() != other.doublings()) {
-        widen(line.doublings() < other.doublings() ? line : other);
-      }
-      Scaled highest;
+      std::uint64_t highest = 0;
       for (std::uint32_t at = 0; at < count(line); ++at) {
-        highest = std::max(highest, sum_of(scaled(line, at), scaled(other, at)));
+        sums[at] = rounding_.scaled(cell(line, at), line.exponent() - unit) +
+                   rounding_.scaled(cell(other, at), other.exponent() - unit);
+        highest = std::max(highest, sums[at]);
       }
-      int exponent =
-          std::max(highest.top() - static_cast<int>(width(line)), std::min(line.exponent(), other.exponent()));
-      exponent += static_cast<int>(scaled_up(highest.count, highest.exponent - exponent) > most(line));
-      if (octave - exponent < kLeastPoint && line.doublings() < kMostDoublings) {
+      int octaves = std::max(bits_of(highest) - static_cast<int>(width(line)), 0);
+      octaves += static_cast<int>(scaled_up(highest, -octaves) > most(line));
+      if (octave - (unit + octaves) < kLeastPoint && line.doublings() < kMostDoublings) {
         widen(line);
+        widen(other);
         continue;
       }
-      RescaledLine sum{};
-      sum.rescale(exponent, line.doublings());
+      line.rescale(unit + octaves, line.doublings());
       for (std::uint32_t at = 0; at < count(line); ++at) {
-        const Scaled both = sum_of(scaled(line, at), scaled(other, at));
-        set(sum, at, static_cast<std::uint32_t>(rounding_.scaled(both.count, both.exponent - exponent)));
+        set(line, at, static_cast<std::uint32_t>(rounding_.scaled(sums[at], -octaves)));
       }
-      line = sum;
       return;
     }
   }
@@ -203,9 +213,6 @@ class RescaledCells {
   static std::uint32_t width(const RescaledLine& line) noexcept { return kBits << line.doublings(); }
   static std::uint32_t count(const RescaledLine& line) noexcept { return kPlaces >> line.doublings(); }
   static std::uint64_t most(const RescaledLine& line) noexcept { return (std::uint64_t{1} << width(line)) - 1; }
-  static Scaled scaled(const RescaledLine& line, std::uint32_t at) noexcept {
-    return {cell(line, at), line.exponent()};
-  }
 
   static std::uint32_t cell(const RescaledLine& line, std::uint32_t at) noexcept {
     if (kBits == 8 && line.doublings() == 0) [[likely]] {

@@ -118,6 +118,21 @@ TEST(RescaledLine, counts_rounded_up_are_upper_bounds) {
   expect_upper_bounds_always<Narrow>();
 }
 
+// Halving it step by step took thousands of passes.
+TEST(RescaledLine, a_line_that_was_last_used_long_ago_is_as_fine_as_a_new_one) {
+  constexpr int kOctave = 1 << 20;
+  Strict::Cells cells{Strict::Round(nullptr)};
+  RescaledLine unused{};
+  cells.raise(unused, 3, {1, kOctave}, kOctave, 0);
+  EXPECT_EQ(unused.exponent(), kOctave - 6);
+  EXPECT_EQ(value_of({Strict::Cells::get(unused, 3), unused.exponent() - kOctave}), 1);
+  Checked<Strict> old;
+  old.add(7, 64);
+  old.cells.raise(old.line, 3, {1, kOctave}, kOctave, 0);
+  EXPECT_EQ(old.line.exponent(), kOctave - 7);
+  EXPECT_EQ(value_of({Strict::Cells::get(old.line, 3), old.line.exponent() - kOctave}), 1);
+}
+
 TEST(RescaledLine, a_count_is_never_too_high_by_more_than_a_unit_per_event) {
   Checked<Strict> checked;
   for (int i = 0; i < 1000; ++i) {

@@ -9,8 +9,6 @@ namespace mankai::redis {
 namespace {
 
 constexpr std::array kClears = {keys_at(1, 0, kKeyReadWrite | kKeyDelete), KeySpec{}};
-constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), keys_at(2, -1, kKeyReadOnly | kKeyAccess),
-                                KeySpec{}};
 
 constexpr CommandArgument kItem = argument("item", ArgumentKind::string);
 
@@ -46,8 +44,6 @@ constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0,
                                kEnd};
 constexpr CommandArgument kFact = group("single_value", ArgumentKind::one_of, kArgumentOptional, kFacts.data());
 constexpr std::array kInfoArguments = {kKeyArgument, kFact, kEnd};
-constexpr std::array kMergeArguments = {key_argument("destination"), key_argument("source", 1, kArgumentMultiple),
-                                        kEnd};
 
 constexpr const char* kOne = "O(1)";
 constexpr const char* kSlices = "O(F), F the number of sub-filters";
@@ -79,8 +75,8 @@ constexpr std::array kCommands = {
     scandump<BloomValue, bloom_scandump>("bf.scandump"),
     loadchunk<BloomValue, bloom_loadchunk>(),
     command<-3, bloom_merge>("bf.merge", "write deny-oom",
-                             "Adds the items of other Bloom filters that have the same parameters", kCells, kMerges,
-                             kMergeArguments),
+                             "Adds the items of other Bloom filters that have the same parameters", kCells,
+                             kAddsSources, kDestinationSources),
     command<2, bloom_clear>("bf.clear", "write deny-oom fast", "Removes all items from a Bloom filter", kOne, kClears,
                             kKeyOnly),
     command<3, bloom_advance>("bf.advance", "write", "Advances a Bloom filter whose items expire with time",

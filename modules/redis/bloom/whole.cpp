@@ -1,6 +1,5 @@
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/engine/guard.hpp"
@@ -8,27 +7,10 @@
 namespace mankai::redis {
 namespace {
 
-/// The filters that BF.MERGE adds to another.
-class Sources {
- public:
-  /// Errors: to be replied; std::bad_alloc.
-  Result<void> open(const Call& call) {
-    constexpr std::size_t kFirst = 2;
-    for (std::size_t i = kFirst; i < call.size(); ++i) {
-      lookups_.push_back(std::make_unique<BloomLookup>(call, kRead, i));
-      MANKAI_TRY(lookups_.back()->must_be_whole());
-    }
-    return {};
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return lookups_.size(); }
-  [[nodiscard]] const BloomValue& operator[](std::size_t index) const noexcept { return *lookups_[index]->value(); }
-
- private:
-  std::vector<std::unique_ptr<BloomLookup>> lookups_;
-};
+using BloomSources = Sources<BloomKey>;
 
 // Whether all of them fit. Errors: as BloomValue::merge's.
-Result<void> check_all(const BloomValue& destination, const Sources& sources) {
+Result<void> check_all(const BloomValue& destination, const BloomSources& sources) {
   std::uint64_t keys = destination.keys_inserted();
   std::size_t slices = destination.slice_count();
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -46,7 +28,7 @@ Result<void> check_all(const BloomValue& destination, const Sources& sources) {
 }
 
 // Returns how many were merged: all, or those before one that there was no memory for.
-std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept {
+std::size_t merge_all(BloomValue& destination, const BloomSources& sources) noexcept {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const bool is_merged =
         guarded([&] { return &sources[i] == &destination || destination.merge(sources[i]); }, [] { return false; });
@@ -62,8 +44,8 @@ std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept 
 Answer bloom_merge(Call& call) {
   BloomLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(lookup.may_be_absent());
-  Sources sources;
-  MANKAI_TRY(sources.open(call));
+  BloomSources sources;
+  MANKAI_TRY(sources.open(call, 2));
   MemoryLimit limit(call.context());
   lookup.limit(limit);
   std::unique_ptr<BloomKey> created;

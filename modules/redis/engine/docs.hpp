@@ -44,6 +44,9 @@ inline constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert
 /// run them. Their category is `dangerous` instead of `read`.
 inline constexpr auto kReadsSeed = kUpdates;
 inline constexpr std::array kDeletes = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
+// Of destination source [source …].
+inline constexpr std::array kAddsSources = {keys_at(1, 0, kKeyReadWrite | kKeyInsert),
+                                            keys_at(2, -1, kKeyReadOnly | kKeyAccess), KeySpec{}};
 
 constexpr CommandArgument argument(const char* name, ArgumentKind kind, int flags = 0, const char* token = nullptr) {
   return {.name = name, .kind = kind, .key_spec_index = -1, .token = token, .flags = flags};
@@ -67,6 +70,8 @@ constexpr CommandArgument group(const char* name, ArgumentKind kind, int flags, 
 inline constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
 inline constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
+inline constexpr std::array kDestinationSources = {key_argument("destination"),
+                                                   key_argument("source", 1, kArgumentMultiple), kEnd};
 // Of SCANDUMP and LOADCHUNK (image/move.hpp).
 inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),

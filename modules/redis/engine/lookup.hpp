@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/memory.hpp"
@@ -65,6 +67,26 @@ class Lookup {
 
   Key* key_;
   KeyValue* found_;
+};
+
+/// The values of a command's keys from one argument to the last: what MERGE adds to its destination.
+template <class KeyValue>
+class Sources {
+ public:
+  /// Errors: an error reply, unless there are complete values; std::bad_alloc.
+  Result<void> open(const Call& call, std::size_t first) {
+    for (std::size_t i = first; i < call.size(); ++i) {
+      lookups_.push_back(std::make_unique<Lookup<KeyValue>>(call, kRead, i));
+      MANKAI_TRY(lookups_.back()->must_be_whole());
+    }
+    return {};
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return lookups_.size(); }
+  [[nodiscard]] const KeyValue& key(std::size_t index) const noexcept { return *lookups_[index]->found(); }
+  [[nodiscard]] const auto& operator[](std::size_t index) const noexcept { return *lookups_[index]->value(); }
+
+ private:
+  std::vector<std::unique_ptr<Lookup<KeyValue>>> lookups_;
 };
 
 }  // namespace mankai::redis

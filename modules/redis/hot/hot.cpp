@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "modules/redis/image/key.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/reserve.hpp"
+#include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -183,6 +185,42 @@ Answer hot_top(Call& call) {
   return kOk;
 }
 
+// Adds to a copy, so nothing changes if one of them cannot be added.
+Answer hot_merge(Call& call) {
+  HotLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.may_be_absent());
+  Sources<ImageKey<HotValue>> sources;
+  MANKAI_TRY(sources.open(call, 2));
+  const std::uint64_t bytes = sources[0].filter().image_bytes();
+  constexpr std::uint64_t kMergedBytesPerUnit = 16;  // all units take some seconds: one source of the largest size
+  if (is_too_much(call, bytes / kMergedBytesPerUnit * sources.size())) {
+    return refuse("ERR too many bytes in one command; merge fewer filters per command");
+  }
+  MemoryLimit limit(call.context());
+  lookup.limit(limit);
+  const std::size_t copied = lookup.is_absent() ? 1 : 0;
+  auto sum = (lookup.is_absent() ? sources.key(0) : *lookup.found()).copy();
+  for (std::size_t i = copied; sum && i < sources.size(); ++i) {
+    if (&sources.key(i) == lookup.found()) {
+      continue;
+    }
+    if (const auto added = (*sum)->value()->filter().merge(sources[i].filter()); !added) {
+      sum = std::unexpected(added.error());
+    }
+  }
+  if (!sum) {
+    return std::unexpected(not_made(sum.error()));
+  }
+  if (lookup.is_absent()) {
+    lookup.set(std::move(*sum));
+  } else {
+    lookup.found()->set_value(std::move(*(*sum)->value()));  // the key keeps its expiry
+  }
+  engine.replicate_verbatim(call.context());
+  call.key_changed("hot.merge");
+  return call.ok();
+}
+
 Answer hot_info(Call& call) {
   const HotLookup lookup(call, kRead);
   MANKAI_TRY(lookup.must_be_whole());
@@ -259,6 +297,8 @@ constexpr std::array kCommands = {
                          kTopCost, kReads, kTopArguments),
     command<2, hot_info>("hot.info", "readonly", "Returns facts about a filter of decayed counts", "O(1)", kReads,
                          kKeyOnly),
+    command<-3, hot_merge>("hot.merge", "write deny-oom", "Adds the counts of other filters of the same parameters",
+                           "O(N * M), N sources of M bytes", kAddsSources, kDestinationSources),
     scandump<HotValue>("hot.scandump"),
     loadchunk<HotValue>(),
 };

@@ -52,7 +52,8 @@ class HotValue : public FilterValue<DecayedTop> {
 
   /// Counts an item. Returns its new count as of the newest event. Pre: increment >= 1.
   double add(std::string_view key, std::uint32_t increment, Time at) noexcept;
-  /// The decayed count as of a moment, or of the newest event if that is later. Never too low.
+  /// The decayed count as of a moment, or of the newest event if that is later, rounded to a multiple of 2^-16; but for
+  /// that, a strict one is never too low.
   [[nodiscard]] double count(std::string_view key, Time at) const noexcept;
   /// Events per hour, as `mankai hot` prints them: the rate of a steady stream with this count at that moment.
   [[nodiscard]] double rate(std::string_view key, Time at) const noexcept;
