@@ -143,12 +143,13 @@ void DecayedTop::give_name(Table& table, std::uint32_t slot, std::string_view ke
     return;
   }
   if (!names_.has_room(name.size())) {
-    names_.make_room(
-        name.size(), [&](std::uint32_t of) { return rank_of(table.count(of)); },
-        [&](std::uint32_t of) {
-          raise_bar(table.count(of));
-          table.set_named(of, false);
-        });
+    names_.make_room(name.size(), {.rank = [&](std::uint32_t of) { return rank_of(table.count(of)); },
+                                   .drop =
+                                       [&](std::uint32_t of) {
+                                         raise_bar(table.count(of));
+                                         table.set_named(of, false);
+                                       },
+                                   .prefetch = [&](std::uint32_t of) { table.prefetch(of / table.kWays); }});
     if (!(bar() < count)) {
       return;
     }
@@ -182,7 +183,23 @@ void DecayedTop::insert(Digest digest, std::string_view key, Time at, std::uint3
 void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::string_view> keys,
                         std::span<const Time> times) noexcept {
   MANKAI_ASSERT(digests.size() == keys.size() && digests.size() == times.size());
+  // A bucket's tags say which lines come next.
+  constexpr std::size_t kToLines = 8;
+  constexpr std::size_t kToBucket = 2 * kToLines;
   for (std::size_t i = 0; i < digests.size(); ++i) {
+    with_table([&](auto& table) {
+      if (i + kToBucket < digests.size()) {
+        table.prefetch(table.place_of(digests[i + kToBucket]).bucket);
+      }
+      if (i + kToLines < digests.size()) {
+        const HotPlace place = table.place_of(digests[i + kToLines]);
+        if (const std::uint32_t slot = table.find(place); slot == table.kNoSlot) {
+          table.prefetch_cells(place);
+        } else {
+          names_.prefetch(slot);
+        }
+      }
+    });
     insert(digests[i], keys[i], times[i]);
   }
 }

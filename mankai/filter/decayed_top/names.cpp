@@ -12,6 +12,9 @@ namespace {
 /// In a record's first word, above slot and length.
 constexpr std::uint64_t kCut = std::uint64_t{1} << 48;
 constexpr std::uint64_t kKnownFlags = kCut;
+/// Above the flags, while room is made: the rank of a name.
+constexpr unsigned kRankShift = 54;
+static_assert(Names::kMostRank < 1U << (64 - kRankShift));
 /// A key takes at most this fraction of the arena, and as much of it is kept free when it is compacted.
 constexpr std::uint64_t kArenaShare = 8;
 /// So many bytes of names have a directory entry: with keys of 48 bytes, 0.4 to 0.8 of them are in use.
@@ -103,54 +106,60 @@ void Names::drop(std::uint32_t slot) noexcept {
   directory_[gap] = 0;
 }
 
-// Of equal ranks, drops the oldest records.
-void Names::make_room(std::size_t key_bytes, const Rank& rank, const Dropped& dropped) noexcept {
+// Of equal ranks, drops the oldest records. Ranks are kept in the records until they are compacted: a table is larger
+// than a cache.
+void Names::make_room(std::size_t key_bytes, const Slots& slots) noexcept {
   const std::uint64_t units = units_of(key_bytes);
   std::array<std::uint64_t, kMostRank + 1> units_of_rank{};
   std::uint64_t live = 0;
-  for_each_record([&](std::uint64_t unit, std::uint64_t size) {
-    if (slot_of(unit) != kNoSlot) {
-      units_of_rank[rank(slot_of(unit))] += size;
-      live += size;
-    }
-  });
+  for_each_record(
+      [&](std::uint64_t unit, std::uint64_t size) {
+        if (slot_of(unit) != kNoSlot) {
+          const std::uint64_t rank = slots.rank(slot_of(unit));
+          arena_[unit] |= rank << kRankShift;
+          units_of_rank[rank] += size;
+          live += size;
+        }
+      },
+      [&](std::uint64_t unit) {
+        if (slot_of(unit) != kNoSlot) {
+          slots.prefetch(slot_of(unit));
+        }
+      });
   const std::uint64_t most_live = arena_.size() - arena_.size() / kArenaShare;
-  if (live + units <= most_live && state_->count < most_names()) {
-    compact();
-    return;
+  std::uint64_t surplus = 0;
+  if (live + units > most_live || state_->count >= most_names()) {
+    surplus = live + units > most_live ? live + units - most_live : 0;
+    surplus = std::max<std::uint64_t>(std::max(surplus, live / kDroppedShare), 1);
   }
-  const std::uint64_t surplus = live + units > most_live ? live + units - most_live : 0;
-  const std::uint64_t most = std::max<std::uint64_t>(std::max(surplus, live / kDroppedShare), 1);
   std::uint32_t last = 0;
   std::uint64_t freed = 0;  // from the ranks before the last
-  while (last < kMostRank && freed + units_of_rank[last] < most) {
+  while (last < kMostRank && freed + units_of_rank[last] < surplus) {
     freed += units_of_rank[last++];
   }
-  for_each_record([&](std::uint64_t unit, std::uint64_t size) {
-    const std::uint32_t slot = slot_of(unit);
-    if (slot == kNoSlot || rank(slot) > last || (rank(slot) == last && freed >= most)) {
-      return;
+  const auto stays = [&](std::uint64_t unit, std::uint64_t size) {
+    const auto rank = static_cast<std::uint32_t>(arena_[unit] >> kRankShift);
+    if (rank > last || (rank == last && freed >= surplus)) {
+      return true;
     }
-    freed += rank(slot) == last ? size : 0;
-    dropped(slot);
-    arena_[unit] |= kNoSlot;
+    freed += rank == last ? size : 0;
+    slots.drop(slot_of(unit));
     --state_->count;
-  });
-  compact();
-}
-
-// Moves the records with a slot over the others.
-void Names::compact() noexcept {
+    return false;
+  };
+  // Moves the records that stay over the others.
   std::ranges::fill(directory_, 0);
   std::uint64_t to = 0;
-  for_each_record([&](std::uint64_t unit, std::uint64_t units) {
-    if (slot_of(unit) != kNoSlot) {
-      const std::size_t entry = entry_of(slot_of(unit));
-      std::memmove(arena_.data() + to, arena_.data() + unit, units * kUnitBytes);
-      directory_[entry] = static_cast<std::uint32_t>(to + 1);
-      to += units;
-    }
-  });
+  for_each_record(
+      [&](std::uint64_t unit, std::uint64_t size) {
+        if (slot_of(unit) != kNoSlot && stays(unit, size)) {
+          arena_[unit] &= (std::uint64_t{1} << kRankShift) - 1;
+          directory_[entry_of(slot_of(unit))] = static_cast<std::uint32_t>(to + 1);
+          std::memmove(arena_.data() + to, arena_.data() + unit, size * kUnitBytes);
+          to += size;
+        }
+      },
+      [&](std::uint64_t unit) { prefetch(slot_of(unit)); });
   std::ranges::fill(arena_.subspan(to, state_->arena_used - to), 0);
   state_->arena_used = static_cast<std::uint32_t>(to);
 }

@@ -55,14 +55,18 @@ class Names {
   /// Shape: words[lines * 8], kLeastLines to kMostLines lines. Pre: state and words outlive the view.
   Names(State& state, std::span<std::uint64_t> words) noexcept;
 
+  void prefetch(std::uint32_t slot) const noexcept { __builtin_prefetch(&directory_[home_of(slot)]); }
   void note_seen(std::uint32_t slot, std::uint64_t at) noexcept;
   [[nodiscard]] bool has_room(std::size_t key_bytes) const noexcept;
-  /// Compacts, and drops at least the sixteenth with the lowest ranks if that does not suffice. `rank` is at most
-  /// kMostRank; `dropped` is called for each name that is dropped.
-  using Rank = std::function<std::uint32_t(std::uint32_t slot)>;
-  using Dropped = std::function<void(std::uint32_t slot)>;
+  /// What the table says of slots: a rank is at most kMostRank; `drop` is called for each name that is dropped.
+  struct Slots {
+    std::function<std::uint32_t(std::uint32_t slot)> rank;
+    std::function<void(std::uint32_t slot)> drop;
+    std::function<void(std::uint32_t slot)> prefetch;
+  };
   static constexpr std::uint32_t kMostRank = 1023;
-  void make_room(std::size_t key_bytes, const Rank& rank, const Dropped& dropped) noexcept;
+  /// Compacts, and drops at least the sixteenth with the lowest ranks if that does not suffice.
+  void make_room(std::size_t key_bytes, const Slots& slots) noexcept;
   /// Pre: has_room; the slot has no name.
   void add(const Name& name) noexcept;
   /// Pre: the slot has a name.
@@ -70,11 +74,13 @@ class Names {
 
   template <class Use>
   void for_each(const Use& use) const {
-    for_each_record([&](std::uint64_t unit, std::uint64_t) {
-      if (slot_of(unit) != kNoSlot) {
-        use(name_at(unit));
-      }
-    });
+    for_each_record(
+        [&](std::uint64_t unit, std::uint64_t) {
+          if (slot_of(unit) != kNoSlot) {
+            use(name_at(unit));
+          }
+        },
+        [](std::uint64_t /*unit*/) {});
   }
 
   void clear() noexcept;
@@ -101,11 +107,23 @@ class Names {
     return static_cast<std::uint16_t>(arena_[unit] >> kHalf);
   }
   [[nodiscard]] Name name_at(std::uint64_t unit) const noexcept;
-  // Calls use(unit, units), which may move the record towards the front.
-  template <class Use>
-  void for_each_record(const Use& use) const {
+  // Calls use(unit, units), which may move the record towards the front, and ahead(unit) for later records.
+  template <class Use, class Ahead>
+  void for_each_record(const Use& use, const Ahead& ahead) const {
+    constexpr int kAhead = 16;
+    std::uint64_t later = 0;
+    const auto go_ahead = [&] {
+      if (later < state_->arena_used) {
+        ahead(later);
+        later += units_of(length_of(later));
+      }
+    };
+    for (int i = 0; i < kAhead; ++i) {
+      go_ahead();
+    }
     for (std::uint64_t unit = 0; unit < state_->arena_used;) {
       const std::uint64_t units = units_of(length_of(unit));
+      go_ahead();
       use(unit, units);
       unit += units;
     }
@@ -115,8 +133,6 @@ class Names {
   [[nodiscard]] std::size_t entry_of(std::uint32_t slot) const noexcept;
   [[nodiscard]] std::size_t next(std::size_t entry) const noexcept { return (entry + 1) & (directory_.size() - 1); }
   [[nodiscard]] std::uint32_t most_names() const noexcept;
-
-  void compact() noexcept;
 
   State* state_ = nullptr;
   std::span<std::uint32_t> directory_;  ///< 1 + the unit of a record; 0: unused

@@ -55,7 +55,9 @@ TEST(Names, behave_as_a_map_of_slots) {
       }
       if (!names.has_room(key.size())) {
         std::set<std::uint32_t> gone;
-        names.make_room(key.size(), [](std::uint32_t of) { return of; }, [&](std::uint32_t of) { gone.insert(of); });
+        names.make_room(key.size(), {.rank = [](std::uint32_t of) { return of; },
+                                     .drop = [&](std::uint32_t of) { gone.insert(of); },
+                                     .prefetch = [](std::uint32_t) {}});
         ASSERT_TRUE(names.has_room(key.size()));
         for (const std::uint32_t of : gone) {
           ASSERT_EQ(model.erase(of), 1U);
