@@ -56,6 +56,7 @@ Measure measure_space;     ///< Equations (6) and (7): the space of counters und
 Measure measure_memory;    ///< Figure 3: memory over λ; and the time of creation.
 Measure measure_goals;     ///< Section 2: error bound, space and time over the length of the stream.
 Measure measure_accuracy;  ///< Accuracy of every kind and policy at equal bytes, on drawn visits and on logs.
+Measure measure_sizing;    ///< Ours: how decayed-top divides its memory.
 }  // namespace profiling
 
 namespace forgetting {

@@ -1,12 +1,64 @@
 #include "lab/web_profiling/profiles.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string_view>
+#include <unordered_set>
 
 namespace mankai::lab::profiling {
 namespace {
 
 constexpr std::size_t kBatch = 1024;
 constexpr double kRounding = 1e-9;
+
+bool is_below(double estimate, double count) noexcept { return estimate < count * (1 - kRounding); }
+
+struct Asked {
+  std::size_t page = 0;
+  double count = 0;
+  double estimate = 0;
+
+  [[nodiscard]] double error() const noexcept { return std::abs(estimate - count); }
+};
+
+// The pages with a decayed count above 0, those with the highest counts first.
+std::vector<Asked> ask(const Profile& profile, const Visits& visits, const Truth& truth) {
+  std::vector<Asked> asked;
+  for (std::size_t page = 0; page < truth.pages(); ++page) {
+    if (const double count = truth.at(page, visits.last()); count > 0) {
+      asked.push_back({.page = page, .count = count, .estimate = profile.estimate(visits.digests[page]).raw});
+    }
+  }
+  std::ranges::stable_sort(asked, std::greater<>(), &Asked::count);
+  return asked;
+}
+
+// The names of the pages with the highest estimates; equal ones in no order that says anything of their counts.
+std::vector<std::string> names_of_highest(std::vector<Asked> asked, const Visits& visits, std::size_t most) {
+  const auto rank = [&](const Asked& page) { return std::pair(page.estimate, visits.digests[page.page].value); };
+  const auto middle = asked.begin() + static_cast<std::ptrdiff_t>(std::min(most, asked.size()));
+  std::ranges::partial_sort(asked, middle, std::greater<>(), rank);
+  std::vector<std::string> names;
+  std::transform(asked.begin(), middle, std::back_inserter(names),
+                 [&](const Asked& page) { return visits.names[page.page]; });
+  return names;
+}
+
+// Of the pages with the highest counts, the share that is listed. A page as hot as the last of them counts as well.
+double recall_of(const Profile& profile, const std::vector<Asked>& asked, const Visits& visits) {
+  const std::size_t wanted = std::min(kListed, asked.size());
+  const auto listed = profile.hottest(wanted).value_or(names_of_highest(asked, visits, wanted));
+  std::unordered_set<std::string_view> hottest;
+  for (const Asked& page : asked) {
+    if (page.count < asked[wanted - 1].count) {
+      break;
+    }
+    hottest.insert(visits.names[page.page]);
+  }
+  const auto found = std::ranges::count_if(listed, [&](const std::string& name) { return hottest.contains(name); });
+  return static_cast<double>(found) / static_cast<double>(wanted);
+}
 
 }  // namespace
 
@@ -52,7 +104,7 @@ void check(const Profile& profile, const Visits& visits, const Truth& truth, Tic
         tally.saturated += static_cast<std::uint64_t>(count != 0);
         continue;
       }
-      const bool is_under = counts[i].raw < count * (1 - kRounding);
+      const bool is_under = is_below(counts[i].raw, count);
       ++tally.checks;
       tally.under += static_cast<std::uint64_t>(is_under);
       tally.live += static_cast<std::uint64_t>(count >= 1);
@@ -78,29 +130,32 @@ Tally replay_and_check(Profile& profile, const Visits& visits, double lambda) {
 }
 
 Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& truth) {
-  std::vector<std::pair<double, double>> live;  // truth and relative error
-  Accuracy accuracy;
-  for (std::size_t page = 0; page < truth.pages(); ++page) {
-    const double count = truth.at(page, visits.last());
-    if (count < 1) {
-      continue;
-    }
-    const double estimate = profile.estimate(visits.digests[page]).raw;
-    live.emplace_back(count, std::abs(estimate - count) / count);
-    accuracy.absolute += std::abs(estimate - count);
-    accuracy.relative += live.back().second;
-    accuracy.under += estimate < count * (1 - kRounding) ? 1 : 0;
+  const std::vector<Asked> asked = ask(profile, visits, truth);
+  const auto first_dead = std::ranges::find_if(asked, [](const Asked& page) { return page.count < 1; });
+  const std::span live(asked.begin(), first_dead);
+  Accuracy accuracy{.live = live.size(), .checks = asked.size()};
+  for (const Asked& page : live) {
+    accuracy.absolute += page.error();
+    accuracy.relative += page.error() / page.count;
+    accuracy.under += is_below(page.estimate, page.count) ? 1 : 0;
+  }
+  const auto top = live.first(std::min(kTopPages, live.size()));
+  for (const Asked& page : top) {
+    accuracy.relative_top += page.error() / page.count / static_cast<double>(top.size());
+  }
+  for (const Asked& page : top.first(std::min(kListed, top.size()))) {
+    accuracy.worst_top = std::max(accuracy.worst_top, page.error() / page.count);
   }
   const auto size = static_cast<double>(std::max<std::size_t>(live.size(), 1));
-  const std::size_t top = std::min(kTopPages, live.size());
-  std::partial_sort(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(top), live.end(), std::greater<>());
-  for (std::size_t i = 0; i < top; ++i) {
-    accuracy.relative_top += live[i].second / static_cast<double>(top);
-  }
-  accuracy.live = live.size();
   accuracy.absolute /= size;
   accuracy.relative /= size;
   accuracy.under /= size;
+  if (!asked.empty()) {
+    const auto under =
+        std::ranges::count_if(asked, [](const Asked& page) { return is_below(page.estimate, page.count); });
+    accuracy.under_of_checks = static_cast<double>(under) / static_cast<double>(asked.size());
+    accuracy.recall = recall_of(profile, asked, visits);
+  }
   return accuracy;
 }
 

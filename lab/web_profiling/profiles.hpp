@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "lab/under_test.hpp"
 #include "lab/web_profiling/visits.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/filter/time_decaying_pooled_counts/time_decaying_pooled_counts.hpp"
 #include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
@@ -36,7 +39,11 @@ class Profile {
   [[nodiscard]] DecayedCount estimate(Digest digest) const { return with_fault(counted(digest), digest); }
   void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const;
   [[nodiscard]] bool may_contain(Digest digest) const { return knows(digest) || invents_yes(fault_, digest.value); }
+  /// Of the cells, and of the whole image.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+  [[nodiscard]] virtual std::uint64_t image_bytes() const { return bytes(); }
+  /// The hottest keys that the filter lists; nullopt if it stores no keys.
+  [[nodiscard]] virtual std::optional<std::vector<std::string>> hottest(std::size_t /*most*/) const { return {}; }
 
  protected:
   explicit Profile(Fault fault) noexcept : fault_(fault) {}
@@ -66,6 +73,18 @@ class ProfileOf : public Profile {
 
   void advance(Tick tick) override { filter_.advance(tick); }
   [[nodiscard]] std::uint64_t bytes() const override { return filter_.cells_bytes(); }
+  [[nodiscard]] std::uint64_t image_bytes() const override { return filter_.image_bytes(); }
+  [[nodiscard]] std::optional<std::vector<std::string>> hottest(std::size_t most) const override {
+    if constexpr (requires { filter_.top(most); }) {
+      std::vector<std::string> keys;
+      for (const auto& entry : filter_.top(most)) {
+        keys.emplace_back(entry.key);
+      }
+      return keys;
+    } else {
+      return {};
+    }
+  }
   [[nodiscard]] F& filter() noexcept { return filter_; }
   [[nodiscard]] const F& filter() const noexcept { return filter_; }
 
@@ -113,6 +132,11 @@ inline constexpr auto kMakeBasic = make_profile<TimeDecayingCounts>;
 /// exhausted.
 inline constexpr auto kMakePooled = make_profile<TimeDecayingPooledCounts>;
 inline constexpr auto kMakeTiered = make_profile<TimeDecayingTieredCounts>;
+inline constexpr auto kMakeTop = make_profile<DecayedTop>;
+
+/// Why a claim was skipped.
+inline constexpr const char* kNeedsData = "needs --data";
+inline constexpr const char* kNeedsFullRun = "needs a run without --quick";
 
 struct Tally {
   std::uint64_t checks = 0;  ///< of pages with a decayed count above 0
@@ -129,15 +153,20 @@ void check(const Profile& profile, const Visits& visits, const Truth& truth, Tic
 /// Inserts all visits and checks at the end of every epoch.
 [[nodiscard]] Tally replay_and_check(Profile& profile, const Visits& visits, double lambda);
 
-/// Errors of estimates over live pages, which are those with a decayed count of at least 1.
+/// Errors of estimates. Live pages are those with a decayed count of at least 1.
 struct Accuracy {
   std::uint64_t live = 0;
-  double relative = 0;      ///< mean of |estimate - truth| / truth
-  double absolute = 0;      ///< mean of |estimate - truth|
-  double relative_top = 0;  ///< as `relative`, over the 1000 pages with the highest counts
-  double under = 0;         ///< share of estimates that were too low
+  double relative = 0;       ///< mean of |estimate - truth| / truth over live pages
+  double absolute = 0;       ///< mean of |estimate - truth| over live pages
+  double relative_top = 0;   ///< as `relative`, over the 1000 live pages with the highest counts
+  double worst_top = 0;      ///< the largest |estimate - truth| / truth of the 100 live pages with the highest counts
+  double recall = 0;         ///< share of these 100 in the filter's list; without one, in that of the highest estimates
+  double under = 0;          ///< share of live pages whose estimate was too low
+  std::uint64_t checks = 0;  ///< pages with a decayed count above 0
+  double under_of_checks = 0;  ///< share of those whose estimate was too low
 };
 inline constexpr std::size_t kTopPages = 1000;
+inline constexpr std::size_t kListed = 100;
 
 [[nodiscard]] Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& truth);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
@@ -82,6 +83,16 @@ Result<void> measure_undercounts(const Context& context, Findings& findings) {
     const Tally tally = replay_and_check(*basic, visits, basic->filter().decay().lambda());
     judge_tally(item, tally, findings);
     add_row(figure, item.id, static_cast<double>(basic->bytes()), tally);
+  }
+  for (const auto& [name, rounding] :
+       {std::pair("strict", CountRounding::strict), std::pair("balanced", CountRounding::balanced)}) {
+    const std::string id = fmt::format("decayed-top-{}", name);
+    context.progress("undercounts, " + id);
+    MANKAI_ASSIGN(auto top,
+                  kMakeTop({.bytes = kBytes / scale, .rounding = rounding, .decay = drawn_decay(kLambda)}, context));
+    const Tally tally = replay_and_check(*top, visits, top->filter().decay().lambda());
+    findings.judged({"never-undercounts-" + id, reason_of(tally)}, equals(0), exact(tally.under));
+    add_row(figure, id, static_cast<double>(top->bytes()), tally);
   }
   findings.add(std::move(figure));
   return judge_silence(context, findings);

@@ -21,7 +21,9 @@ class Given : public Profile {
       : Profile(fault), visits_(visits), counts_(std::move(counts)) {}
   void advance(Tick /*tick*/) override {}
   [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  [[nodiscard]] std::optional<std::vector<std::string>> hottest(std::size_t /*most*/) const override { return list; }
   std::uint64_t taken = 0;
+  std::optional<std::vector<std::string>> list{};
 
  protected:
   void take(const Batch& batch) override { taken += batch.digests.size(); }
@@ -139,6 +141,27 @@ TEST(Accuracy, is_over_live_pages) {
   EXPECT_DOUBLE_EQ(accuracy.relative, (0.25 + 0.5) / 3);
   EXPECT_DOUBLE_EQ(accuracy.relative_top, accuracy.relative);
   EXPECT_DOUBLE_EQ(accuracy.under, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(accuracy.worst_top, 0.5);
+  EXPECT_EQ(accuracy.checks, 3U);
+}
+
+TEST(Accuracy, recall_is_of_the_list_or_of_the_highest_estimates) {
+  Visits visits;
+  for (std::uint32_t page = 0; page < 300; ++page) {
+    visits.names.push_back(std::to_string(page));
+    visits.digests.push_back({page});
+    visits.pages.insert(visits.pages.end(), 300 - page, page);
+  }
+  visits.epochs = {{.tick = {5}, .end = visits.pages.size()}};
+  const Truth truth = truth_of(visits, 0.5);
+  std::vector<double> counts(300, 0);
+  for (std::size_t page = 50; page < 300; ++page) {
+    counts[page] = 300 - static_cast<double>(page);
+  }
+  EXPECT_DOUBLE_EQ(accuracy_of(Given(visits, counts), visits, truth).recall, 0.5);
+  Given listing(visits, counts);
+  listing.list = {"0", "99", "100"};
+  EXPECT_DOUBLE_EQ(accuracy_of(listing, visits, truth).recall, 0.02);
 }
 
 TEST(Profile, faults_lose_and_invent_keys) {

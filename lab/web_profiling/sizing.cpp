@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "lab/parts.hpp"
+#include "lab/web_profiling/profiles.hpp"
+
+namespace mankai::lab::profiling {
+namespace {
+
+struct Rounding {
+  CountRounding rounding;
+  const char* name;
+};
+constexpr std::array<Rounding, 2> kRoundings = {
+    {{CountRounding::strict, "strict"}, {CountRounding::balanced, "balanced"}}};
+constexpr std::array<std::uint64_t, 4> kKilobytes = {64, 128, 256, 512};
+constexpr std::uint64_t kOnlyInQuick = 256;
+/// A default is near the best if its error is within this factor of the least.
+constexpr double kNear = 1.15;
+
+std::uint64_t lines_of_counts(const DecayedTop& filter) noexcept {
+  return filter.cells_bytes() / kCacheLineBytes - 1 - filter.params().names_lines;
+}
+
+double table_share(const DecayedTop& filter) noexcept {
+  return filter.params().bucket_count() / static_cast<double>(lines_of_counts(filter));
+}
+
+// The same filter with another share of table and sketch. No option sets it: it is written into an empty image.
+Result<DecayedTop> with_table(const DecayedTop& usual, double share, const Context& context) {
+  DecayedTop::Params params = usual.params();
+  params.buckets = static_cast<std::uint32_t>(share * static_cast<double>(lines_of_counts(usual))) |
+                   (params.is_balanced() ? DecayedTop::Params::kBalanced : 0);
+  MANKAI_ASSIGN(auto image, Image::create(DecayedTop::kKind,
+                                          {.capacity_keys = usual.capacity_keys(),
+                                           .fpr_target = usual.fpr_target(),
+                                           .hash = context.hash(),
+                                           .cells_bytes = usual.cells_bytes()},
+                                          system_memory()));
+  image.set_params(params);
+  return DecayedTop::from_image(std::move(image));
+}
+
+struct Stream {
+  double z;
+  Visits visits;
+  Decay decay;
+  Truth truth;
+  std::uint64_t scale;
+};
+
+Stream stream_of(double z, const Context& context) {
+  const std::uint64_t scale = context.trials(10, 1);
+  Visits visits =
+      draw({.visits = 5'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale, .z = z}, context);
+  const Decay decay = drawn_decay(kLambda);
+  Truth truth = truth_of(visits, decay.lambda());
+  return {.z = z, .visits = std::move(visits), .decay = decay, .truth = std::move(truth), .scale = scale};
+}
+
+// A row for one filter; returns its mean absolute error.
+Result<double> add_row(Figure& figure, const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
+                       Result<DecayedTop> filter, const Context& context) {
+  MANKAI_ASSIGN(auto profile, profile_of(std::move(filter), context));
+  profile->insert(stream.visits);
+  const Accuracy accuracy = accuracy_of(*profile, stream.visits, stream.truth);
+  const DecayedTop& filled = profile->filter();
+  figure.rows.push_back(
+      {fmt::format("Zipf, z = {}", stream.z), rounding.name, kilobytes, table_share(filled),
+       static_cast<double>(filled.params().names_lines * kCacheLineBytes) / static_cast<double>(filled.image_bytes()),
+       accuracy.absolute, accuracy.relative_top, accuracy.recall});
+  return accuracy.absolute;
+}
+
+// All shares at one size. The claim: the default's mean error is near the least.
+Result<void> measure_shares(Figure& figure, const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
+                            const Context& context, Findings& findings) {
+  const Entry claim{"table-share-{}-{}", rounding.name, kilobytes};
+  if (context.quick && kilobytes != kOnlyInQuick) {
+    findings.skipped(claim, at_most(kNear), kNeedsFullRun);
+    return {};
+  }
+  context.progress(fmt::format("shares at z = {} in {} KB, {}", stream.z, kilobytes, rounding.name));
+  DecayedTop::Options options{
+      .bytes = kilobytes * 1024, .rounding = rounding.rounding, .decay = stream.decay, .hash = context.hash()};
+  MANKAI_ASSIGN(const auto whole, DecayedTop::create(options));
+  options.bytes /= stream.scale;
+  options.names = static_cast<std::uint32_t>(whole.names_capacity() / stream.scale);
+  MANKAI_ASSIGN(const auto usual, DecayedTop::create(options));
+  MANKAI_ASSIGN(const auto error, add_row(figure, stream, rounding, kilobytes, DecayedTop::create(options), context));
+  double least = error;
+  for (const double share : {1.0 / 8, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 2.0 / 5, 1.0 / 2}) {
+    MANKAI_ASSIGN(const auto other,
+                  add_row(figure, stream, rounding, kilobytes, with_table(usual, share, context), context));
+    least = std::min(least, other);
+  }
+  if (stream.z == 1) {
+    findings.judged(claim, at_most(kNear), exact(error / least));
+  }
+  const std::uint32_t names = options.names;
+  for (const double times : {0.25, 0.5, 2.0}) {
+    options.names = static_cast<std::uint32_t>(times * names);
+    MANKAI_TRY(add_row(figure, stream, rounding, kilobytes, DecayedTop::create(options), context));
+  }
+  return {};
+}
+
+// A filter for so many keys at a rate: the share of keys, inserted once each, whose count is too high.
+Result<void> judge_keys(const Rounding& rounding, double fpr, const Context& context, Findings& findings) {
+  const std::uint64_t keys = context.trials(20'000, 200'000);
+  const Hasher hasher(context.hash());
+  MANKAI_ASSIGN(auto filter,
+                make_under_test<DecayedTop>(
+                    {.keys = keys, .fpr = fpr, .rounding = rounding.rounding, .decay = drawn_decay(kLambda)}, context));
+  const auto digest = [&](std::uint64_t key) { return hasher(std::to_string(key)); };
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    filter.insert(digest(key));
+  }
+  constexpr double kTooHigh = 1.5;
+  const std::uint64_t over =
+      count_of(0, keys, [&](std::uint64_t key) { return filter.filter().estimate(digest(key)).raw > kTooHigh; });
+  findings.judged({"sized-for-keys-{}-{:.0f}", rounding.name, 100 * fpr, keys}, at_most(fpr), share(over, keys));
+  return {};
+}
+
+}  // namespace
+
+Result<void> measure_sizing(const Context& context, Findings& findings) {
+  Figure figure = findings.figure("sizing");
+  for (const double z : {1.0, 0.8, 1.2}) {
+    const Stream stream = stream_of(z, context);
+    for (const Rounding& rounding : kRoundings) {
+      for (const std::uint64_t kilobytes : kKilobytes) {
+        MANKAI_TRY(measure_shares(figure, stream, rounding, kilobytes, context, findings));
+      }
+    }
+    if (context.quick) {
+      break;
+    }
+  }
+  findings.add(std::move(figure));
+  for (const Rounding& rounding : kRoundings) {
+    for (const double fpr : {0.01, 0.1}) {
+      MANKAI_TRY(judge_keys(rounding, fpr, context, findings));
+    }
+  }
+  return {};
+}
+
+}  // namespace mankai::lab::profiling
