@@ -30,7 +30,8 @@ std::vector<Asked> ask(const Profile& profile, const Visits& visits, const Truth
       asked.push_back({.page = page, .count = count, .estimate = profile.estimate(visits.digests[page]).raw});
     }
   }
-  std::ranges::stable_sort(asked, std::greater<>(), &Asked::count);
+  std::ranges::sort(
+      asked, [](const Asked& a, const Asked& b) { return std::pair(b.count, a.page) < std::pair(a.count, b.page); });
   return asked;
 }
 

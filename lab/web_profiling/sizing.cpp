@@ -126,19 +126,24 @@ Result<void> judge_keys(const Rounding& rounding, double fpr, const Context& con
   return {};
 }
 
+Result<void> measure_stream(double z, Figure& figure, const Context& context, Findings& findings) {
+  const Stream stream = stream_of(z, context);
+  for (const Rounding& rounding : kRoundings) {
+    for (const std::uint64_t kilobytes : kKilobytes) {
+      MANKAI_TRY(measure_shares(figure, stream, rounding, kilobytes, context, findings));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> measure_sizing(const Context& context, Findings& findings) {
   Figure figure = findings.figure("sizing");
-  for (const double z : {1.0, 0.8, 1.2}) {
-    const Stream stream = stream_of(z, context);
-    for (const Rounding& rounding : kRoundings) {
-      for (const std::uint64_t kilobytes : kKilobytes) {
-        MANKAI_TRY(measure_shares(figure, stream, rounding, kilobytes, context, findings));
-      }
-    }
-    if (context.quick) {
-      break;
+  MANKAI_TRY(measure_stream(1.0, figure, context, findings));
+  for (const double z : {0.8, 1.2}) {
+    if (!context.quick) {
+      MANKAI_TRY(measure_stream(z, figure, context, findings));
     }
   }
   findings.add(std::move(figure));
