@@ -46,9 +46,9 @@ std::vector<std::string> names_of_highest(std::vector<Asked> asked, const Visits
   return names;
 }
 
-// Of the pages with the highest counts, the share that is listed. A page as hot as the last of them counts as well.
-double recall_of(const Profile& profile, const std::vector<Asked>& asked, const Visits& visits) {
-  const std::size_t wanted = std::min(kListed, asked.size());
+// The share of the hottest live pages that is listed. A page as hot as the last of them counts as well.
+double recall_of(const Profile& profile, const std::vector<Asked>& asked, std::size_t live, const Visits& visits) {
+  const std::size_t wanted = std::min(kListed, live);
   const auto listed = profile.hottest(wanted).value_or(names_of_highest(asked, visits, wanted));
   std::unordered_set<std::string_view> hottest;
   for (const Asked& page : asked) {
@@ -151,11 +151,11 @@ Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& 
   accuracy.absolute /= size;
   accuracy.relative /= size;
   accuracy.under /= size;
-  if (!asked.empty()) {
+  if (!live.empty()) {
     const auto under =
         std::ranges::count_if(asked, [](const Asked& page) { return is_below(page.estimate, page.count); });
     accuracy.under_of_checks = static_cast<double>(under) / static_cast<double>(asked.size());
-    accuracy.recall = recall_of(profile, asked, visits);
+    accuracy.recall = recall_of(profile, asked, live.size(), visits);
   }
   return accuracy;
 }
