@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
 
 #include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
@@ -270,40 +271,50 @@ constexpr double kGoalOfListed = 0.01;
 constexpr double kGoalOfRecall = 0.99;
 constexpr std::uint64_t kSmallest = kSizes.front();
 
-// One stream with other hashes: few keys that share the counter of a very hot one decide about a single mean.
-Result<void> judge_goal(const char* name, CountRounding rounding, const Goal& goal, double most, Visits& visits,
-                        const Truth& truth, const Decay& decay, Context context, Findings& findings) {
-  const Entry error{"top-error-{}-{}", name, goal.kilobytes};
-  const Entry top{"top-1000-{}-{}", name, goal.kilobytes};
-  if (context.quick) {
-    findings.skipped(error, at_most(most), kNeedsFullRun);
-    findings.skipped(top, at_most(kGoalOfTop), kNeedsFullRun);
-    return {};
-  }
+struct Drawn {
+  Visits visits;
+  const Truth& truth;
+  Decay decay;
+};
+
+struct Errors {
+  std::vector<double> absolute{};
+  std::vector<double> relative_top{};
+};
+
+// One stream with several hashes: a key that shares the counter of a very hot one decides about a single mean.
+Result<Errors> errors_over_hashes(CountRounding rounding, std::uint64_t kilobytes, Drawn& drawn, Context context) {
   constexpr int kHashes = 5;
-  std::vector<double> errors;
-  std::vector<double> errors_of_top;
+  Errors errors;
   for (int i = 0; i < kHashes; ++i, ++context.seed) {
     const Hasher hasher(context.hash());
-    std::ranges::transform(visits.names, visits.digests.begin(), [&](const std::string& key) { return hasher(key); });
+    std::ranges::transform(drawn.visits.names, drawn.visits.digests.begin(),
+                           [&](const std::string& key) { return hasher(key); });
     MANKAI_ASSIGN(auto profile,
-                  kMakeTop({.bytes = goal.kilobytes * 1024, .rounding = rounding, .decay = decay}, context));
-    profile->insert(visits);
-    const Accuracy accuracy = accuracy_of(*profile, visits, truth);
-    errors.push_back(accuracy.absolute);
-    errors_of_top.push_back(accuracy.relative_top);
+                  kMakeTop({.bytes = kilobytes * 1024, .rounding = rounding, .decay = drawn.decay}, context));
+    profile->insert(drawn.visits);
+    const Accuracy accuracy = accuracy_of(*profile, drawn.visits, drawn.truth);
+    errors.absolute.push_back(accuracy.absolute);
+    errors.relative_top.push_back(accuracy.relative_top);
   }
-  findings.judged(error, at_most(most), mean(errors));
-  findings.judged(top, at_most(kGoalOfTop), mean(errors_of_top));
-  return {};
+  return errors;
 }
 
-Result<void> judge_goals(Visits visits, const Truth& truth, const Decay& decay, const Context& context,
-                         Findings& findings) {
-  for (const Goal& goal : kGoals) {
-    MANKAI_TRY(judge_goal("strict", CountRounding::strict, goal, goal.strict, visits, truth, decay, context, findings));
-    MANKAI_TRY(
-        judge_goal("balanced", CountRounding::balanced, goal, goal.balanced, visits, truth, decay, context, findings));
+Result<void> judge_goals(Drawn drawn, const Context& context, Findings& findings) {
+  for (const auto& [name, rounding, goal_of] : {std::tuple("strict", CountRounding::strict, &Goal::strict),
+                                                std::tuple("balanced", CountRounding::balanced, &Goal::balanced)}) {
+    for (const Goal& goal : kGoals) {
+      const Entry error{"top-error-{}-{}", name, goal.kilobytes};
+      const Entry top{"top-1000-{}-{}", name, goal.kilobytes};
+      if (context.quick) {
+        findings.skipped(error, at_most(goal.*goal_of), kNeedsFullRun);
+        findings.skipped(top, at_most(kGoalOfTop), kNeedsFullRun);
+        continue;
+      }
+      MANKAI_ASSIGN(const auto errors, errors_over_hashes(rounding, goal.kilobytes, drawn, context));
+      findings.judged(error, at_most(goal.*goal_of), mean(errors.absolute));
+      findings.judged(top, at_most(kGoalOfTop), mean(errors.relative_top));
+    }
   }
   return {};
 }
@@ -356,7 +367,7 @@ Result<void> measure_zipf(double z, Rows& rows, const Context& context, Findings
   if (is_main) {
     judge_floor(rows, lone_loss(visits, decay), findings);
     judge_fixed(rows, findings);
-    MANKAI_TRY(judge_goals(visits, truth, decay, context, findings));
+    MANKAI_TRY(judge_goals({.visits = visits, .truth = truth, .decay = decay}, context, findings));
     if (context.quick) {
       skip_listed(kDrawn, "zipf", kNeedsFullRun, findings);
     } else {
