@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +26,7 @@
 #include "modules/redis/fade/value.hpp"
 #include "modules/redis/hot/value.hpp"
 #include "modules/redis/image/pieces.hpp"
+#include "modules/redis/topk/value.hpp"
 #include "modules/redis/url/value.hpp"
 
 namespace {
@@ -70,11 +72,12 @@ constexpr std::size_t kCellsOfPiece = 200;
 
 constexpr unsigned kHasRightPieces = 1;
 constexpr unsigned kHasRightHeaders = 2;
-constexpr unsigned kFamilies = 4;
+constexpr unsigned kFamilies = 5;
 
 constexpr HashSpec kHash = {.kind = HashKind::siphash, .seed = {1, 2}};
 constexpr GrowingSettings kGrowing = {.fpr = 0.3, .capacity_keys = 8, .expansion = 2, .hash = kHash};
 constexpr FadeSettings kFading = {.fpr = 0.1, .capacity_keys = 30, .hash = kHash};
+constexpr TopSettings kListing = {.most = 5, .width = 1, .depth = 1, .half_life = std::chrono::hours(1), .hash = kHash};
 constexpr Time kNow = Time(std::chrono::hours(480'000));
 
 template <class Value>
@@ -88,6 +91,8 @@ Value make() {
     return HotValue::create(settings).value();
   } else if constexpr (std::is_same_v<Value, FadeValue>) {
     return FadeValue::create(kFading).value();
+  } else if constexpr (std::is_same_v<Value, TopList>) {
+    return TopList::create(kListing).value();
   } else {
     return Value::create(kGrowing).value();
   }
@@ -116,6 +121,12 @@ void insert(HotValue& value) {
     value.add(kKeys[i], 3, kNow + std::chrono::seconds(i));
   }
 }
+void insert(TopList& value) {
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    const Scaled event = value.event_at(kNow + std::chrono::minutes(i));
+    static_cast<void>(value.add(value.hasher()(kKeys[i]), kKeys[i], 3, event));
+  }
+}
 
 void check_answers(const FadeValue& value) {
   // The newest is not overwritten yet.
@@ -128,6 +139,11 @@ void check_answers(const HotValue& value) {
     MANKAI_ASSERT(value.count(key, kNow) >= 0);
   }
   MANKAI_ASSERT(value.top(kKeys.size(), 0, kNow).size() <= kKeys.size());
+}
+void check_answers(const TopList& value) {
+  for (const TopList::Item& item : value.items(kNow)) {
+    MANKAI_ASSERT(value.is_listed(item.text) && value.count(item.text, kNow) == item.count);
+  }
 }
 void check_answers(const UrlValue& value) {
   std::array<bool, kKeys.size()> seen{};
@@ -234,10 +250,11 @@ Result<Value> assembled(const Pieces& pieces) {
 }
 
 // A forged image may want slices of 2^48 keys next; what is made here must stay small.
-template <class Filter>
-bool may_take_more(const Filter& filter) {
+template <class Value>
+bool may_take_more(const Value& value) {
   constexpr std::uint64_t kKeysMax = 1U << 14U;
-  if constexpr (requires { filter.slice_count(); }) {
+  if constexpr (requires { value.filter().slice_count(); }) {
+    const auto& filter = value.filter();
     return filter.initial_keys() < kKeysMax && filter.growth().factor <= 4 && filter.slice_count() <= 4;
   }
   return true;
@@ -254,10 +271,15 @@ void run(std::span<const std::byte> input, unsigned mode) {
   const Pieces apart = taken_apart(*value);
   auto again = assembled<Value>(apart);
   MANKAI_ASSERT(again.has_value() && taken_apart(*again) == apart);
-  if (may_take_more(value->filter())) {
-    insert(*value);
-    check_answers(*value);
+  if (!may_take_more(*value)) {
+    return;
   }
+  try {
+    insert(*value);
+  } catch (const std::bad_alloc&) {
+    return;  // the next slice is too large for so little memory
+  }
+  check_answers(*value);
 }
 
 }  // namespace
@@ -269,7 +291,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto input = std::as_bytes(std::span(data, size)).subspan(1);
   constexpr std::array<void (*)(std::span<const std::byte>, unsigned), kFamilies> kRuns = {
-      run<CountingValue>, run<UrlValue>, run<FadeValue>, run<HotValue>};
+      run<CountingValue>, run<UrlValue>, run<FadeValue>, run<HotValue>, run<TopList>};
   kRuns[(data[0] >> 2U) % kFamilies](input, data[0]);
   return 0;
 }

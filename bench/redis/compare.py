@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our module beside another one with BF.*, CF.* and CMS.*, in servers of their own, interleaved: ours, theirs, ours, theirs.
+"""Our module beside another one with BF.*, CF.*, CMS.* and TOPK.*, in servers of their own, interleaved: ours, theirs, ours, theirs.
 
 Usage: bench/redis/compare.py --peer PATH [--module build/lib/mankai-redis.so] [--server redis-server] [--rounds 5]
                               [--only NAME,...] [--json FILE]
@@ -11,10 +11,13 @@ table gives medians [least..most] of the rounds, and the median of the ratios of
 names of the methods of Measures.
 """
 import argparse
+import collections
 import functools
+import itertools
 import json
 import os
 import pathlib
+import random
 import statistics
 import sys
 import time
@@ -51,6 +54,25 @@ def increments(start, count, size):
     from client import command
     return [command("CMS.INCRBY", "f", *(word for item in items(first, size) for word in (item, 1)))
             for first in range(start, start + count, size)]
+
+
+@functools.cache
+def zipf_stream(seed, distinct=100_000, events=1_000_000):
+    """Returns items of which the n-th is 1/n as frequent as the first, and their exact counts."""
+    names = [b"item:%d" % number for number in range(distinct)]
+    weights = list(itertools.accumulate(1 / number for number in range(1, distinct + 1)))
+    stream = random.Random(seed).choices(names, cum_weights=weights, k=events)
+    return stream, collections.Counter(stream)
+
+
+@functools.cache
+def zipf_batches(seed, size, name="TOPK.ADD"):
+    """Encodes commands that count `size` items of the stream each on the key "f"."""
+    from client import command
+    stream, _ = zipf_stream(seed)
+    more = (1,) if name == "TOPK.INCRBY" else ()
+    return [command(name, "f", *(word for item in stream[first:first + size] for word in (item, *more)))
+            for first in range(0, len(stream), size)]
 
 
 @functools.cache
@@ -206,6 +228,39 @@ class Measures:
     def sketch_beyond(self):
         return self._sketch("140 MB", 5_000_000, 500_000)
 
+    def _top(self, prefix, most, *shape):
+        """Counts a stream of Zipf 1.0, and compares the counts of the `most` hottest items, and of what is listed."""
+        size = 100
+        with self._start() as server:
+            client = server.client()
+            found = {}
+            for number, name in enumerate(("TOPK.INCRBY", "TOPK.ADD")):
+                client.must("DEL", "f")
+                client.must("TOPK.RESERVE", "f", most, *shape)
+                commands = zipf_batches(number, size, name)
+                found[f"{name[5:].lower()} ×100"] = cost(client, name, commands, size * len(commands))
+            _, exact = zipf_stream(1)
+            hottest = [item for item, _ in exact.most_common(most)]
+            found["query ×100"] = cost(client, "topk.query", batches("TOPK.QUERY", 0, 100_000, size), 100_000)
+            listed = client.must("TOPK.LIST", "f", "WITHCOUNT")
+            pairs = list(zip(map(bytes, listed[::2]), listed[1::2], strict=True))
+            counts = client.must("TOPK.COUNT", "f", *hottest)
+            return {f"TOPK, {prefix}: {name}": value for name, value in found.items()} | {
+                f"memory: TOPK, {prefix}": client.must("MEMORY", "USAGE", "f"),
+                f"error: TOPK, {prefix}: hottest": statistics.fmean(
+                    abs(count - exact[item]) for item, count in zip(hottest, counts, strict=True)),
+                f"error: TOPK, {prefix}: listed": statistics.fmean(abs(count - exact[item]) for item, count in pairs),
+                f"missing: TOPK, {prefix}": sum(item not in dict(pairs) for item in hottest)}
+
+    def top(self):
+        return self._top("115 KB", 50, 2000, 7, "0.9")
+
+    def top_default(self):
+        return self._top("defaults", 50)
+
+    def top_long(self):
+        return self._top("136 KB, k 1000", 1000, 2000, 7, "0.9")
+
     def latency(self):
         """The longest that another client waits for a PING while a large command runs."""
         size = 100_000
@@ -242,8 +297,8 @@ class Measures:
 
 
 NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied", "cuckoo", "cuckoo_equal", "cuckoo_wide",
-         "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond")
-UNITS = {"memory": "B", "false positives": "%", "BGSAVE": "B", "latency": "ms"}
+         "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond", "top", "top_default", "top_long")
+UNITS = {"memory": "B", "false positives": "%", "error": "events", "missing": "items", "BGSAVE": "B", "latency": "ms"}
 # The most that ours may be of the peer's; docs/redis.md and docs/benchmarks.md have them.
 TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd": 0.5, "beyond cache: mexists": 0.5,
            "grown: exists, known": 0.5, "grown: exists, strange": 0.5, "single: add": 1.0, "single: exists": 1.0,
@@ -253,6 +308,9 @@ TARGETS |= {f"CF, {prefix}: {name}": 0.8 for prefix in ("defaults", "0.7%", "3%"
             for name in ("insert, empty to half full", "insert, 0.6 to 0.9", "add, half full", "add, 0.9 to full",
                          "exists, known", "exists, absent", "mexists")}
 TARGETS |= {f"CMS, {size}: {name} ×100": 0.8 for size in ("56 KB", "140 MB") for name in ("incrby", "query")}
+TARGETS |= {f"TOPK, {shape}: {name} ×100": 0.8 for shape in ("115 KB", "defaults") for name in ("add", "incrby")}
+TARGETS |= {f"memory: TOPK, {shape}": 1.0 for shape in ("115 KB", "defaults")}
+TARGETS |= {"error: TOPK, 115 KB: hottest": 0.1, "error: TOPK, 115 KB: listed": 0.1}
 
 
 def spread(values):
@@ -267,7 +325,7 @@ def table(results):
     """Returns the lines of a Markdown table: {measure: {module: [a value a round]}}."""
     lines = ["| measure | unit | ours | peer | ratio | target |", "| --- | --- | --- | --- | --- | --- |"]
     for name, values in results.items():
-        ratios = [ours / theirs for ours, theirs in zip(values["ours"], values["peer"], strict=True)]
+        ratios = [ours / theirs if theirs else float(ours != 0) for ours, theirs in zip(values["ours"], values["peer"], strict=True)]
         target = f"≤ {TARGETS[name]}" if name in TARGETS else ""
         unit = "" if name.endswith("sub-filters") else UNITS.get(name.split(":")[0], "µs")
         lines.append(f"| {name} | {unit} | {spread(values['ours'])} | {spread(values['peer'])} | {spread(ratios)} | "

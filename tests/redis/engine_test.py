@@ -359,9 +359,10 @@ class AnnouncedSizeTest(RedisTest):
         client.must("HOT.RESERVE", "hot", "MEMORY", 2048)
         client.must("FADE.RESERVE", "fade", "0.01", 10)
         client.must("CMS.INITBYDIM", "cms", 10, 4)
+        client.must("TOPK.RESERVE", "topk", 10)
         found = {key: (client.must("DUMP", key), bytes(client.must(f"{command}.SCANDUMP", key, 0)[1]))
                  for key, command in (("bf", "BF"), ("bfd", "BF"), ("cbf", "CBF"), ("url", "URL"), ("hot", "HOT"),
-                                      ("fade", "FADE"), ("cms", "CMS"))}
+                                      ("fade", "FADE"), ("cms", "CMS"), ("topk", "TOPK"))}
         image, cells = gate_test.slice_of(client, 10)
         gate_test.load(client, "gate", gate_test.pieces_of(gate_test.header_of(image, cells), cells))
         found["gate"] = client.must("DUMP", "gate"), gate_test.header_of(image, cells)
@@ -534,7 +535,7 @@ class FilterLimitTest(RedisTest):
         _, client = self.limited()
         large = (("CBF.RESERVE", "f", "0.01", 100_000), ("URL.RESERVE", "f", "0.01", 100_000),
                  ("FADE.RESERVE", "f", "0.01", 100_000), ("HOT.RESERVE", "f", "MEMORY", 200_000),
-                 ("CMS.INITBYDIM", "f", 10_000, 5))
+                 ("CMS.INITBYDIM", "f", 10_000, 5), ("TOPK.RESERVE", "f", 10, 5000, 5, "0.9"))
         for words in large:
             self.assertEqual(client.call(*words), self.TOO_LARGE)
             limit_filters(client, 0)
@@ -718,10 +719,11 @@ class DefragTest(OneServerTest):
         for number in range(count // 3):
             self.client.pipeline([("HOT.RESERVE", f"h{number}", "MEMORY", 3000), ("HOT.INCRBYAT", f"h{number}", 10**12, "a", 5),
                                   ("FADE.RESERVE", f"d{number}", "0.01", 500), ("FADE.PUT", f"d{number}", "a", "b"),
-                                  ("CMS.INITBYDIM", f"m{number}", 100, 5), ("CMS.INCRBY", f"m{number}", "a", 3)])
+                                  ("CMS.INITBYDIM", f"m{number}", 100, 5), ("CMS.INCRBY", f"m{number}", "a", 3),
+                                  ("TOPK.RESERVE", f"t{number}", 2), ("TOPK.ADD", f"t{number}", "a", "b", "b")])
         self.client.must("DEBUG", "RELOAD")  # now each has one piece of memory
         self.client.pipeline([("BF.MADD", f"f{number}", *range(1000, 1200)) for number in range(0, count, 2)])
-        self.client.pipeline([("DEL", *(f"{family}{number}" for family in "fcuhdm")) for number in range(count) if number % 7])
+        self.client.pipeline([("DEL", *(f"{family}{number}" for family in "fcuhdmt")) for number in range(count) if number % 7])
         before = bytes(self.client.must("DEBUG", "DIGEST"))
         self.client.config("activedefrag", "yes")
         wait_for("cells are moved", lambda: self.moved() > 500)
@@ -734,6 +736,7 @@ class DefragTest(OneServerTest):
             self.assertEqual(self.client.must("URL.ADD", f"u{number}", "http://a.example/", "http://b.example/"), [0, 1])
             self.assertEqual(self.client.must("FADE.PUT", f"d{number}", "a", "b", "c"), [0, 0, 1])
             self.assertEqual(self.client.must("CMS.INCRBY", f"m{number}", "a", 2), [5])
+            self.assertEqual(self.client.must("TOPK.ADD", f"t{number}", "c")[0], b"a")
             self.client.must("HOT.INCRBYAT", f"h{number}", 10**12, "a", 2, "b", 1)
             self.assertEqual(self.client.must("HOT.TOP", f"h{number}", "AT", 10**12), [b"a", b"b"])
 
