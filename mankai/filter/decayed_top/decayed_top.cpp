@@ -143,13 +143,14 @@ void DecayedTop::give_name(Table& table, std::uint32_t slot, std::string_view ke
     return;
   }
   if (!names_.has_room(name.size())) {
-    names_.make_room(name.size(), {.rank = [&](std::uint32_t of) { return rank_of(table.count(of)); },
-                                   .drop =
-                                       [&](std::uint32_t of) {
-                                         raise_bar(table.count(of));
-                                         table.set_named(of, false);
-                                       },
-                                   .prefetch = [&](std::uint32_t of) { table.prefetch(of / table.kWays); }});
+    names_.make_room(name.size(),
+                     {.rank = [&](std::uint32_t of) { return rank_of(table.count(of)); },
+                      .drop =
+                          [&](std::uint32_t of) {
+                            raise_bar(table.count(of));
+                            table.set_named(of, false);
+                          },
+                      .prefetch = [&](std::uint32_t of) { table.prefetch({.bucket = of / table.kWays}); }});
     if (!(bar() < count)) {
       return;
     }
@@ -189,7 +190,7 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
   for (std::size_t i = 0; i < digests.size(); ++i) {
     with_table([&](auto& table) {
       if (i + kToBucket < digests.size()) {
-        table.prefetch(table.place_of(digests[i + kToBucket]).bucket);
+        table.prefetch(table.place_of(digests[i + kToBucket]));
       }
       if (i + kToLines < digests.size()) {
         const HotPlace place = table.place_of(digests[i + kToLines]);

@@ -138,7 +138,6 @@ class HotTable {
     }
     return matches == 0 ? kNoSlot : place.bucket * kWays + static_cast<std::uint32_t>(std::countr_zero(matches));
   }
-  void prefetch(std::uint32_t bucket) const noexcept { __builtin_prefetch(&buckets_[bucket], 1); }
   void prefetch_cells(HotPlace place) const noexcept {
     for (const RescaledLine* const line : cells_of(place).line) {
       __builtin_prefetch(line, 1);
