@@ -69,10 +69,10 @@ void use(DecayedTop filter) {
 
 // Goal: no byte of the header's own words or the cells can be anything that crashes. Method: each is set to some values
 // behind right checksums, under both kinds of trust.
-void expect_forged_bytes_refused_or_harmless(CountRounding rounding) {
-  const Bytes good = filled_top(kXxh3, rounding).to_bytes();
+void expect_forged_bytes_refused_or_harmless(const DecayedTop& filled) {
+  const Bytes good = filled.to_bytes();
   ASSERT_TRUE(DecayedTop::from_bytes(good).has_value());
-  const std::size_t cells_end = sizeof(ImageHeader) + filled_top().cells_bytes();
+  const std::size_t cells_end = sizeof(ImageHeader) + filled.cells_bytes();
   std::size_t harmless = 0;
   std::size_t refused = 0;
   for (std::size_t at = offsetof(ImageHeader, kind_params); at < cells_end; ++at) {
@@ -101,8 +101,15 @@ void expect_forged_bytes_refused_or_harmless(CountRounding rounding) {
 }
 
 TEST(CorruptDecayedTop, forged_bytes_are_refused_or_harmless) {
-  expect_forged_bytes_refused_or_harmless(CountRounding::strict);
-  expect_forged_bytes_refused_or_harmless(CountRounding::balanced);
+  expect_forged_bytes_refused_or_harmless(filled_top());
+  expect_forged_bytes_refused_or_harmless(filled_top(kXxh3, CountRounding::balanced));
+}
+
+constexpr Duration kWindow = std::chrono::minutes(8);
+
+TEST(CorruptDecayedTop, forged_bytes_of_windows_are_refused_or_harmless) {
+  expect_forged_bytes_refused_or_harmless(filled_top(kXxh3, CountRounding::strict, kWindow));
+  expect_forged_bytes_refused_or_harmless(filled_top(kXxh3, CountRounding::balanced, kWindow));
 }
 
 // One absurd field behind right checksums, and what the error must say.
@@ -144,6 +151,22 @@ TEST(CorruptDecayedTop, forged_parameters_are_refused_by_offset) {
        {"a tick before the newest event", "offset 104", [](ImageHeader& h) { h.kind_state[0] -= 1; }},
        {"a newest event beyond time", "offset 104", [](ImageHeader& h) { h.kind_state[1] = ~std::uint64_t{0}; }},
        {"a third count", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }}});
+}
+
+TEST(CorruptDecayedTop, forged_windows_are_refused_by_offset) {
+  constexpr std::uint64_t kIsWindow = DecayedTop::Params::kWindow;
+  expect_all_refused<DecayedTop>(
+      filled_top(kXxh3, CountRounding::strict, kWindow).to_bytes(),
+      {{"counts that decay", "offset 80", [](ImageHeader& h) { h.kind_params[0] -= 1; }},
+       {"no window", "offset", [](ImageHeader& h) { h.kind_params[2] &= ~kIsWindow; }},
+       {"all buckets", "offset 80", [](ImageHeader& h) { h.kind_params[2] |= 0x3fffffff; }},
+       {"names only", "offset 84", [](ImageHeader& h) { h.kind_params[2] |= std::uint64_t{60} << 32; }}});
+  expect_all_refused<DecayedTop>(filled_top().to_bytes(), {{"a window of counts that decay", "offset 80",
+                                                            [](ImageHeader& h) { h.kind_params[2] |= kIsWindow; }},
+                                                           {"a window of eight panes", "offset 80", [](ImageHeader& h) {
+                                                              h.kind_params[2] |= kIsWindow;
+                                                              h.kind_params[0] = kLambdaOne;
+                                                            }}});
 }
 
 // The largest counts that are read: continuing from there must give images that can be read, too.

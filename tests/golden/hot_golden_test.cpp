@@ -27,11 +27,13 @@ struct Golden {
   std::uint64_t xxh3;
 };
 
-const std::array<Golden, 4> kGolden = {{
+const std::array<Golden, 5> kGolden = {{
     {"decayed_top_xxh3", [] { return filled_top(kXxh3).to_bytes(); }, 0x515768aad2076920U},
     {"decayed_top_siphash", [] { return filled_top(kSiphash).to_bytes(); }, 0x84f941b25e7687b7U},
     {"rotating_bloom_xxh3", [] { return filled_rotating(kXxh3).to_bytes(); }, 0xf68cf66da8cefcbaU},
     {"rotating_bloom_siphash", [] { return filled_rotating(kSiphash).to_bytes(); }, 0x848cca5268f47b50U},
+    {"decayed_top_window", [] { return filled_top(kXxh3, CountRounding::strict, std::chrono::minutes(16)).to_bytes(); },
+     0x1d465fcd47ff3078U},
 }};
 
 std::filesystem::path path_of(const Golden& golden) {

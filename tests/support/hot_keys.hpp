@@ -11,9 +11,13 @@
 namespace mankai::test {
 
 /// A small decayed-top, filled with keys of all lengths and some that are cut, at several ticks.
-inline DecayedTop filled_top(const HashSpec& hash = kXxh3, CountRounding rounding = CountRounding::strict) {
+inline DecayedTop filled_top(const HashSpec& hash = kXxh3, CountRounding rounding = CountRounding::strict,
+                             Duration window = {}) {
   const Decay decay{.lambda_q32 = 3865470567U, .epoch = std::chrono::seconds(60)};  // 0.9
-  DecayedTop filter = DecayedTop::create({.bytes = 4096, .rounding = rounding, .decay = decay, .hash = hash}).value();
+  const std::uint64_t bytes = window == Duration() ? 4096 : 9 * 1024;
+  DecayedTop filter =
+      DecayedTop::create({.bytes = bytes, .rounding = rounding, .decay = decay, .window = window, .hash = hash})
+          .value();
   const Hasher hasher = filter.hasher();
   for (std::uint64_t i = 0; i < 400; ++i) {
     const std::uint64_t number = i % 7 == 0 ? i : i % 5;

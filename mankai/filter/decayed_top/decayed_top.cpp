@@ -38,7 +38,7 @@ Scaled multiple_of(Scaled one, std::uint32_t times) noexcept {
 }  // namespace
 
 std::int64_t DecayedTop::relative(std::int64_t octave) const noexcept {
-  return octave - ledger_->base_octave + kFirstOctave;
+  return octave - panes_[0].ledger->base_octave + kFirstOctave;
 }
 
 void DecayedTop::take_tick(Tick tick) noexcept {
@@ -47,28 +47,43 @@ void DecayedTop::take_tick(Tick tick) noexcept {
   const std::int64_t room = std::numeric_limits<std::int64_t>::max() - epoch_begin_;
   epoch_last_ = epoch_begin_ + std::min<std::int64_t>(epoch_.count() - 1, room);
   weight_ = decay_.weight(tick);
+  newest_ = tick.value % pane_count_;
   if (relative(weight_.octave) > kMostHotOctave) {
     rebase(weight_.octave);
   }
   octave_ = static_cast<std::int32_t>(relative(weight_.octave));
 }
 
+// Only without a window: events of all its ticks weigh 1.
 void DecayedTop::rebase(std::int64_t base_octave) noexcept {
-  const std::int64_t octaves = base_octave - ledger_->base_octave;
+  Ledger& ledger = *panes_[0].ledger;
+  const std::int64_t octaves = base_octave - ledger.base_octave;
   if (octaves == 0) {
     return;
   }
-  with_table([octaves](auto& table) { table.rebase(octaves); });
-  ledger_->bar_exponent = rebased(ledger_->bar_exponent, octaves);
-  ledger_->base_octave = base_octave;
+  with_table(panes_[0], [octaves](auto& table) { table.rebase(octaves); });
+  ledger.bar_exponent = rebased(ledger.bar_exponent, octaves);
+  ledger.base_octave = base_octave;
   octave_ = static_cast<std::int32_t>(relative(weight_.octave));
 }
 
 void DecayedTop::advance(Tick tick) noexcept {
   const Tick to = std::min(tick, Tick{kMaxTick});
   if (to > this->tick()) {
+    const std::uint64_t passed = to.value - this->tick().value;
     take_tick(to);
+    for (std::uint64_t age = 0; pane_count_ != 1 && age < std::min<std::uint64_t>(passed, pane_count_); ++age) {
+      panes_[index_of(age)].clear();
+    }
   }
+}
+
+// Keeps the events that were late, and the state of dithering.
+void DecayedTop::Pane::clear() noexcept {
+  names.clear();
+  std::ranges::fill(lines, std::byte{});
+  ledger->bar_count = 0;
+  ledger->bar_exponent = 0;
 }
 
 // The earliest events weigh nothing, as those of the first octave.
@@ -83,16 +98,22 @@ DecayedTop::Event DecayedTop::event_at(std::int64_t at, std::uint32_t count) noe
     image().set_state(kNewest, static_cast<std::uint64_t>(at));
   }
   Scaled one;
+  Pane* pane = nullptr;
   if (at < epoch_begin_) [[unlikely]] {
-    ledger_->late_records = add_counts(ledger_->late_records, count);
-    one = event_of(decay_.weight(tick_of(Time(Duration(at)), epoch_)));
+    std::uint64_t& late = panes_[0].ledger->late_records;
+    late = add_counts(late, count);
+    const Tick then = tick_of(Time(Duration(at)), epoch_);
+    one = event_of(decay_.weight(then));
+    const std::uint64_t age = pane_count_ == 1 ? 0 : tick().value - then.value;
+    pane = age < pane_count_ ? &panes_[index_of(age)] : nullptr;
   } else {
     if (at > epoch_last_) {
       advance(tick_of(Time(Duration(at)), epoch_));
     }
     one = event_of(weight_);
+    pane = &panes_[newest_];
   }
-  return {.one = one, .all = multiple_of(one, count)};
+  return {.pane = pane, .one = one, .all = multiple_of(one, count)};
 }
 
 // Returns the key's slot, or kNoSlot.
@@ -107,17 +128,17 @@ std::uint32_t DecayedTop::add(Table& table, Digest digest, const Event& event) n
   if (added.slot != Table::kNoSlot) {
     if (table.is_named(added.slot)) {
       table.set_named(added.slot, false);
-      names_.drop(added.slot);
+      event.pane->names.drop(added.slot);
     }
     table.enter(added.slot, place.tag, added.sum, octave_);
   }
   return added.slot;
 }
 
-void DecayedTop::raise_bar(Scaled count) noexcept {
+void DecayedTop::Pane::raise_bar(Scaled count) const noexcept {
   if (bar() < count) {
-    ledger_->bar_count = count.count;
-    ledger_->bar_exponent = count.exponent;
+    ledger->bar_count = count.count;
+    ledger->bar_exponent = count.exponent;
   }
 }
 
@@ -135,27 +156,28 @@ std::uint32_t DecayedTop::rank_of(Scaled count) const noexcept {
 }
 
 template <class Table>
-void DecayedTop::give_name(Table& table, std::uint32_t slot, std::string_view key, std::int64_t at) noexcept {
+void DecayedTop::give_name(Pane& pane, Table& table, std::uint32_t slot, std::string_view key,
+                           std::int64_t at) noexcept {
   const Scaled count = table.count(slot);
-  const std::size_t most = names_.most_key_bytes();
+  const std::size_t most = pane.names.most_key_bytes();
   const std::string_view name = key.substr(0, most);
-  if (!(bar() < count)) {
+  if (!(pane.bar() < count)) {
     return;
   }
-  if (!names_.has_room(name.size())) {
-    names_.make_room(name.size(),
-                     {.rank = [&](std::uint32_t of) { return rank_of(table.count(of)); },
-                      .drop =
-                          [&](std::uint32_t of) {
-                            raise_bar(table.count(of));
-                            table.set_named(of, false);
-                          },
-                      .prefetch = [&](std::uint32_t of) { table.prefetch({.bucket = of / table.kWays}); }});
-    if (!(bar() < count)) {
+  if (!pane.names.has_room(name.size())) {
+    pane.names.make_room(name.size(),
+                         {.rank = [&](std::uint32_t of) { return rank_of(table.count(of)); },
+                          .drop =
+                              [&](std::uint32_t of) {
+                                pane.raise_bar(table.count(of));
+                                table.set_named(of, false);
+                              },
+                          .prefetch = [&](std::uint32_t of) { table.prefetch({.bucket = of / table.kWays}); }});
+    if (!(pane.bar() < count)) {
       return;
     }
   }
-  names_.add(
+  pane.names.add(
       {.slot = slot, .key = name, .last_seen = static_cast<std::uint64_t>(at), .is_cut = key.size() > name.size()});
   table.set_named(slot, true);
 }
@@ -165,18 +187,22 @@ void DecayedTop::insert(Digest digest, std::string_view key, Time at, std::uint3
   const std::int64_t when = microseconds(at);
   const Event event = event_at(when, count);
   image().set_keys_inserted(add_counts(keys_inserted(), count));
-  with_table([&](auto& table) {
+  if (event.pane == nullptr) [[unlikely]] {
+    return;
+  }
+  Pane& pane = *event.pane;
+  with_table(pane, [&](auto& table) {
     const std::uint32_t slot = add(table, digest, event);
     if (slot == table.kNoSlot) {
       return;
     }
     if (table.is_named(slot)) {
-      names_.note_seen(slot, static_cast<std::uint64_t>(when));
+      pane.names.note_seen(slot, static_cast<std::uint64_t>(when));
       return;
     }
-    if (bar() < table.count(slot)) {
+    if (pane.bar() < table.count(slot)) {
       MANKAI_ASSERT(key.size() > kMostKeyBytes || hasher()(key) == digest);
-      give_name(table, slot, key, when);
+      give_name(pane, table, slot, key, when);
     }
   });
 }
@@ -188,7 +214,8 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
   constexpr std::size_t kToLines = 8;
   constexpr std::size_t kToBucket = 2 * kToLines;
   for (std::size_t i = 0; i < digests.size(); ++i) {
-    with_table([&](auto& table) {
+    const Pane& newest = panes_[newest_];
+    with_table(newest, [&](auto& table) {
       if (i + kToBucket < digests.size()) {
         table.prefetch(table.place_of(digests[i + kToBucket]));
       }
@@ -197,7 +224,7 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
         if (const std::uint32_t slot = table.find(place); slot == table.kNoSlot) {
           table.prefetch_cells(place);
         } else {
-          names_.prefetch(slot);
+          newest.names.prefetch(slot);
         }
       }
     });
@@ -214,10 +241,10 @@ bool DecayedTop::observe(Digest digest) noexcept {
   image().add_keys(1);
   const std::int64_t at = now();
   const Event event = event_at(at, 1);
-  with_table([&](auto& table) {
+  with_table(*event.pane, [&](auto& table) {
     const std::uint32_t slot = add(table, digest, event);
     if (slot != table.kNoSlot && table.is_named(slot)) {
-      names_.note_seen(slot, static_cast<std::uint64_t>(at));
+      event.pane->names.note_seen(slot, static_cast<std::uint64_t>(at));
     }
   });
   return seen;
@@ -225,67 +252,148 @@ bool DecayedTop::observe(Digest digest) noexcept {
 
 template class SingleCallFilter<DecayedTop>;
 
-Scaled DecayedTop::bound_of(Digest digest) const noexcept {
-  return with_table([digest](auto& table) { return table.estimate(table.place_of(digest)); });
+DecayedTop::AsOf DecayedTop::as_of(Time at) const noexcept {
+  const std::int64_t when = std::max(microseconds(at), now());
+  AsOf as{.weight = weight_, .octave = octave_, .new_panes = 0, .oldest_share = 1};
+  const Tick then = when <= epoch_last_ ? tick() : tick_of(Time(Duration(when)), epoch_);
+  if (then > tick()) {
+    as.weight = decay_.weight(then);
+    as.octave = relative(as.weight.octave);
+    as.new_panes = pane_count_ == 1 ? 0 : then.value - tick().value;
+  }
+  if (pane_count_ != 1 && rounding_ == CountRounding::balanced) {
+    const Duration passed = Time(Duration(when)) - start_of(then, epoch_);
+    as.oldest_share = 1 - static_cast<double>(passed.count()) / static_cast<double>(epoch_.count());
+  }
+  return as;
+}
+
+HotPlace DecayedTop::place_of(Digest digest) const noexcept {
+  return with_table(panes_[0], [digest](auto& table) { return table.place_of(digest); });
 }
 
 // Weights of events are rounded up and this one down, so the quotient of doubles is never too low.
-double DecayedTop::value_of(Scaled count) const noexcept {
-  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(weight_.down),
-                    count.exponent - octave_ + kFactorBits);
+double DecayedTop::value_of(Scaled count, const AsOf& as) noexcept {
+  constexpr std::int64_t kNothing = -4096;
+  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(as.weight.down),
+                    static_cast<int>(std::max(count.exponent - as.octave + kFactorBits, kNothing)));
 }
 
-DecayedCount DecayedTop::count_of(Scaled count) const noexcept {
-  const double raw = value_of(count);
-  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = false};
+// Sums of counts that are not below whole numbers are not below their sum.
+double DecayedTop::raw_of(HotPlace place, const AsOf& as) const noexcept {
+  double raw = 0;
+  for_each_pane(as, [&](const Pane& pane, double share) {
+    raw += share * value_of(with_table(pane, [place](auto& table) { return table.estimate(place); }), as);
+  });
+  return raw;
+}
+
+DecayedCount DecayedTop::count_of(double raw) const noexcept {
+  const double share = pane_count_ == 1 ? 1 - decay().lambda() : 1.0 / kPanesOfWindow;
+  return {.raw = raw, .rate = share * raw, .is_saturated = false};
+}
+
+// Without a window, now is the time of the table.
+DecayedCount DecayedTop::estimate(Digest digest) const noexcept {
+  if (pane_count_ != 1) {
+    return estimate(digest, Time());
+  }
+  const AsOf as{.weight = weight_, .octave = octave_, .new_panes = 0, .oldest_share = 1};
+  return count_of(
+      value_of(with_table(panes_[0], [digest](auto& table) { return table.estimate(table.place_of(digest)); }), as));
+}
+
+DecayedCount DecayedTop::estimate(Digest digest, Time at) const noexcept {
+  return count_of(raw_of(place_of(digest), as_of(at)));
+}
+
+bool DecayedTop::may_contain(Digest digest) const noexcept {
+  return std::ranges::any_of(panes(), [this, place = place_of(digest)](const Pane& pane) {
+    return faint() < with_table(pane, [place](auto& table) { return table.estimate(place); });
+  });
 }
 
 Scaled DecayedTop::faint() const noexcept {
   return {.count = weight_.down, .exponent = octave_ - kFactorBits - kFaintOctaves};
 }
 
-double DecayedTop::fill_ratio() const noexcept {
-  return with_table([this](auto& table) {
+double DecayedTop::fill_of(const Pane& pane) const noexcept {
+  return with_table(pane, [this](auto& table) {
     return static_cast<double>(table.cells_above(faint())) / static_cast<double>(table.cell_count());
   });
 }
 
+double DecayedTop::fill_ratio() const noexcept {
+  double sum = 0;
+  for (const Pane& pane : panes()) {
+    sum += fill_of(pane);
+  }
+  return sum / pane_count_;
+}
+
 double DecayedTop::fpr_estimate() const noexcept {
   constexpr double kTags = 65536;
-  const double cells = fill_ratio() * fill_ratio();
-  const double tags = with_table([this](auto& table) { return static_cast<double>(table.slots_above(faint())); }) /
-                      (static_cast<double>(buckets_) * kTags);
-  return cells + (1 - cells) * tags;
+  double fpr = 0;
+  for (const Pane& pane : panes()) {
+    const double fill = fill_of(pane);
+    fpr += (1 - fpr) * fill * fill;
+    fpr += (1 - fpr) *
+           with_table(pane, [this](auto& table) { return static_cast<double>(table.slots_above(faint())); }) /
+           (static_cast<double>(buckets_) * kTags);
+  }
+  return fpr;
 }
 
 double DecayedTop::keys_estimate() const noexcept {
-  return with_table([this](auto& table) {
-    return estimate_keys(fill_ratio(), static_cast<double>(table.cell_count()), kRows) +
-           static_cast<double>(table.slots_above(faint()));
-  });
+  double keys = 0;
+  for (const Pane& pane : panes()) {
+    keys += with_table(pane, [&](auto& table) {
+      return estimate_keys(fill_of(pane), static_cast<double>(table.cell_count()), kRows) +
+             static_cast<double>(table.slots_above(faint()));
+    });
+  }
+  return keys;
 }
 
 std::uint64_t DecayedTop::cell_count() const noexcept {
-  return with_table([](auto& table) { return table.cell_count(); });
+  return pane_count_ * with_table(panes_[0], [](auto& table) { return table.cell_count(); });
+}
+
+std::uint64_t DecayedTop::names() const noexcept {
+  return std::ranges::max(panes(), {}, [](const Pane& pane) { return pane.names.count(); }).names.count();
 }
 
 Time DecayedTop::newest() const noexcept { return time_of(image().state(kNewest)); }
 
 struct DecayedTop::Ranked {
   double raw;  // callers see a double: what they see as equal is ordered by the bytes
+  HotPlace place;
   Names::Name name;
 };
 
-// Sorts only the requested page.
-std::vector<DecayedTop::Entry> DecayedTop::hottest(double least, std::size_t skip, std::size_t most) const {
+// Sorts only the requested page. A key with names in several panes has the one of the newest.
+std::vector<DecayedTop::Entry> DecayedTop::hottest(double least, std::size_t skip, std::size_t most, Time at) const {
+  const AsOf as = as_of(at);
   std::vector<Ranked> ranked;
-  with_table([&](auto& table) {
-    names_.for_each([&](const Names::Name& name) {
-      if (const double raw = value_of(table.count(name.slot)); raw >= least) {
-        ranked.push_back({.raw = raw, .name = name});
-      }
+  for_each_pane(as, [&](const Pane& pane, double) {
+    with_table(pane, [&](auto& table) {
+      pane.names.for_each([&](const Names::Name& name) {
+        ranked.push_back(
+            {.raw = value_of(table.count(name.slot), as), .place = table.place_at(name.slot), .name = name});
+      });
     });
   });
+  if (pane_count_ != 1) {
+    std::ranges::sort(ranked, [](const Ranked& left, const Ranked& right) {
+      return left.place != right.place ? left.place < right.place : left.name.last_seen > right.name.last_seen;
+    });
+    const auto repeated = std::ranges::unique(ranked, {}, &Ranked::place);
+    ranked.erase(repeated.begin(), repeated.end());
+    for (Ranked& each : ranked) {
+      each.raw = raw_of(each.place, as);
+    }
+  }
+  std::erase_if(ranked, [least](const Ranked& each) { return each.raw < least; });
   const auto is_before = [](const Ranked& left, const Ranked& right) {
     return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
   };
@@ -299,19 +407,19 @@ std::vector<DecayedTop::Entry> DecayedTop::hottest(double least, std::size_t ski
   entries.reserve(listed.size());
   for (const Ranked& each : listed) {
     entries.push_back({.key = each.name.key,
-                       .count = {.raw = each.raw, .rate = (1 - decay().lambda()) * each.raw},
+                       .count = count_of(each.raw),
                        .last_seen = time_of(each.name.last_seen),
                        .is_cut = each.name.is_cut});
   }
   return entries;
 }
 
-std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most, std::size_t skip) const {
-  return hottest(kLeastListed, skip, most);
+std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most, std::size_t skip, Time at) const {
+  return hottest(kLeastListed, skip, most, at);
 }
 
-std::vector<DecayedTop::Entry> DecayedTop::above(double min_raw) const {
-  return hottest(min_raw > 0 ? min_raw : 0, 0, std::numeric_limits<std::size_t>::max());
+std::vector<DecayedTop::Entry> DecayedTop::above(double min_raw, Time at) const {
+  return hottest(min_raw > 0 ? min_raw : 0, 0, std::numeric_limits<std::size_t>::max(), at);
 }
 
 void DecayedTop::clear() noexcept {
@@ -320,16 +428,17 @@ void DecayedTop::clear() noexcept {
   take_tick(stays);
 }
 
-// The keys with names in either filter: the highest counts get theirs first.
+// The keys with names in a pane of either filter: the highest counts get theirs first.
 template <class Table>
-void DecayedTop::name_again(Table& table, std::array<const DecayedTop*, 2> sources) {
+void DecayedTop::name_again(Table& table, std::size_t pane, std::array<const DecayedTop*, 2> sources) {
   std::vector<Ranked> ranked;
   for (const DecayedTop* const from : sources) {
-    from->with_table([&](auto& before) {
-      from->names_.for_each([&](Names::Name name) {
-        name.slot = table.find(before.place_at(name.slot));
+    from->with_table(from->panes_[pane], [&](auto& before) {
+      from->panes_[pane].names.for_each([&](Names::Name name) {
+        const HotPlace place = before.place_at(name.slot);
+        name.slot = table.find(place);
         if (name.slot != table.kNoSlot) {
-          ranked.push_back({.raw = value_of(table.count(name.slot)), .name = name});
+          ranked.push_back({.raw = value_of(table.count(name.slot), as_of({})), .place = place, .name = name});
         }
       });
     });
@@ -337,14 +446,15 @@ void DecayedTop::name_again(Table& table, std::array<const DecayedTop*, 2> sourc
   std::ranges::sort(ranked, [](const Ranked& left, const Ranked& right) {
     return left.raw != right.raw ? left.raw > right.raw : left.name.key < right.name.key;
   });
+  Pane& to = panes_[pane];
   for (const Ranked& each : ranked) {
     if (table.is_named(each.name.slot)) {
-      names_.note_seen(each.name.slot, each.name.last_seen);
-    } else if (names_.has_room(each.name.key.size())) {
-      names_.add(each.name);
+      to.names.note_seen(each.name.slot, each.name.last_seen);
+    } else if (to.names.has_room(each.name.key.size())) {
+      to.names.add(each.name);
       table.set_named(each.name.slot, true);
     } else {
-      raise_bar(table.count(each.name.slot));
+      to.raise_bar(table.count(each.name.slot));
     }
   }
 }
@@ -356,10 +466,11 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
                 "the filters count keys of different sorts, such as paths and hosts; merge those of one sort");
   }
   MANKAI_ASSIGN(auto theirs, from_bytes(other.to_bytes(), Trust::fast));
-  MANKAI_ASSIGN(const auto mine, from_bytes(to_bytes(), Trust::fast));
+  MANKAI_ASSIGN(auto mine, from_bytes(to_bytes(), Trust::fast));
   advance(std::max(tick(), other.tick()));
+  mine.advance(tick());
   theirs.advance(tick());
-  theirs.rebase(ledger_->base_octave);
+  theirs.rebase(panes_[0].ledger->base_octave);
   image().set_state(kNewest, std::max(image().state(kNewest), theirs.image().state(kNewest)));
   if (keys_inserted() == 0) {
     std::ranges::copy(theirs.image().words(), image().words().begin());
@@ -368,15 +479,18 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     image().add_keys(theirs.keys_inserted());
     return {};
   }
-  ledger_->late_records = add_counts(ledger_->late_records, theirs.late_records());
+  panes_[0].ledger->late_records = add_counts(late_records(), theirs.late_records());
   image().add_keys(theirs.keys_inserted());
-  raise_bar(theirs.bar());
-  names_.clear();
-  with_table([&](auto& table) {
-    const std::remove_reference_t<decltype(table)> added(theirs.lines_, theirs.buckets_, &theirs.ledger_->draws);
-    table.merge(added, octave_);
-    name_again(table, {&mine, &theirs});
-  });
+  for (std::size_t i = 0; i < pane_count_; ++i) {
+    const Pane& from = theirs.panes_[i];
+    panes_[i].raise_bar(from.bar());
+    panes_[i].names.clear();
+    with_table(panes_[i], [&](auto& table) {
+      const std::remove_reference_t<decltype(table)> added(from.lines, theirs.buckets_, &from.ledger->draws);
+      table.merge(added, octave_);
+      name_again(table, i, {&mine, &theirs});
+    });
+  }
   return {};
 }
 

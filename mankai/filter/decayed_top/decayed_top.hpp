@@ -17,6 +17,11 @@
 /// of the key's bucket by more than an event, the key enters the table, and the evicted key's cells are raised to its
 /// count. So the bound of every key is never too low, and hot keys do not inflate the cells of the sketch.
 ///
+/// A filter with a window counts instead of decaying: its cells are nine panes of the layout above, one per eighth of
+/// the window, with λ = 1. A tick is a pane, and advancing clears the panes that leave the window. An event is counted
+/// in the pane of its time, and a key's count is the sum over the panes. Shape and seed are equal, so a bucket and a
+/// tag stand for the same key in each.
+///
 /// Strict counts are rounded up. Balanced ones are rounded at random, up with a probability of their fraction, in
 /// narrower counters: their error is half as large, and some are below the truth.
 ///
@@ -30,6 +35,8 @@
 ///          cells and n such keys; the error is lower, since only the smaller cell grows.
 /// Limits:  lists no key that was only passed as a digest. Late events are rounded up to a unit of their cells, at most
 ///          an event: half a million of them that weigh nothing raise the mean error of other keys by 8 % in 256 KiB.
+///          A window splits the memory nine ways, and errors of panes add up. It moves by a pane: a strict count is
+///          that of the window and of what is left of the ninth pane; a balanced one has the estimated share of it.
 /// Tried:   docs/dead-ends.md.
 
 #include <cstddef>
@@ -69,9 +76,13 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   /// Largest `count` of one insert.
   static constexpr std::uint32_t kMostAtOnce = ~std::uint32_t{0};
 
+  /// Panes of a window. One more is partly in it.
+  static constexpr std::uint32_t kPanesOfWindow = 8;
+
   struct Params {
-    /// Set in `buckets` of balanced counts.
+    /// Set in `buckets` of balanced counts, and of a window.
     static constexpr std::uint32_t kBalanced = 1U << 31;
+    static constexpr std::uint32_t kWindow = 1U << 30;
 
     std::uint64_t lambda_q32;
     std::uint64_t epoch_us;
@@ -79,18 +90,23 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
     std::uint32_t names_lines;
 
     [[nodiscard]] constexpr bool is_balanced() const noexcept { return (buckets & kBalanced) != 0; }
-    [[nodiscard]] constexpr std::uint32_t bucket_count() const noexcept { return buckets & ~kBalanced; }
+    [[nodiscard]] constexpr std::uint32_t bucket_count() const noexcept { return buckets & ~(kBalanced | kWindow); }
+    [[nodiscard]] constexpr std::uint32_t panes() const noexcept {
+      return (buckets & kWindow) != 0 ? kPanesOfWindow + 1 : 1;
+    }
   };
 
   /// What to create: the largest image within `bytes`; or, for `keys` distinct keys in a few half-lives, a sketch with
-  /// an overestimate rate of `fpr`, at least 1e-4, and a table.
+  /// an overestimate rate of `fpr`, at least 1e-4, and a table. With a window, each pane is as large as that; the rates
+  /// add up to `fpr` if a pane has a third of the keys.
   struct Options {
     std::uint64_t keys = 0;
     double fpr = 0.01;
     std::uint64_t bytes = 0;  ///< limit of the whole image; 0: sized by keys
     std::uint32_t names = 0;  ///< room for so many names of 48 bytes; 0: an eighth of the image, 12 KiB if that is more
     CountRounding rounding = CountRounding::strict;
-    Decay decay{};
+    Decay decay{};               ///< unused with a window
+    Duration window{};           ///< counts the last `window`, a multiple of 8 us, instead of decaying; 0: none
     std::uint64_t keys_tag = 0;  ///< what the keys are, such as paths or hosts, numbered by the caller
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
@@ -110,9 +126,9 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   [[nodiscard]] static Result<DecayedTop> from_image(Image source);
 
   /// Counts a key `count` times at a time. A time after the filter's epoch advances the filter; an earlier event counts
-  /// its decayed rest. Costs as much as one event; the bound is about that of `count` single events, or lower.
-  /// Pre: count >= 1; `digest` is hasher()(key), checked when the key gets a name; of a longer key, its first
-  /// kMostKeyBytes + 1 bytes suffice.
+  /// its decayed rest, or nothing if it is older than the panes of a window. Costs as much as one event; the bound is
+  /// about that of `count` single events, or lower. Pre: count >= 1; `digest` is hasher()(key), checked when the key
+  /// gets a name; of a longer key, its first kMostKeyBytes + 1 bytes suffice.
   void insert(Digest digest, std::string_view key, Time at, std::uint32_t count = 1) noexcept;
   /// Shape: digests[c], keys[c], times[c].
   void insert(std::span<const Digest> digests, std::span<const std::string_view> keys,
@@ -125,28 +141,36 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   using SingleCallFilter::observe;
 
   /// Whether the decayed count exceeds 1/64.
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return faint() < bound_of(digest); }
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   using SingleCallFilter::may_contain;
 
-  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }
+  /// As of now, the newest event or a later tick.
+  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
+  /// As of a time, or of now if that is later.
+  [[nodiscard]] DecayedCount estimate(Digest digest, Time at) const noexcept;
   using SingleCallFilter::estimate;
 
-  /// The hottest keys with names, hottest first, equal ones sorted by bytes: at most `most` after the first `skip`.
-  /// Cost: a pass over the names and a sort of those that are returned. Throws bad_alloc.
-  [[nodiscard]] std::vector<Entry> top(std::size_t most, std::size_t skip = 0) const;
+  /// The hottest keys with names, hottest first, equal ones sorted by bytes: at most `most` after the first `skip`, as
+  /// of a time. Cost: a pass over the names (a window: of all panes, sorted) and a sort of those that are returned.
+  /// Throws bad_alloc.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most, std::size_t skip = 0, Time at = Time()) const;
   /// All keys with names whose count is at least `min_raw`, in that order.
-  [[nodiscard]] std::vector<Entry> above(double min_raw) const;
+  [[nodiscard]] std::vector<Entry> above(double min_raw, Time at = Time()) const;
 
-  /// Cost: none, but a pass over table and sketch once per million half-lives.
+  /// Cost: none, but a pass over table and sketch once per million half-lives. A window clears the new panes, at most
+  /// all of them.
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
   [[nodiscard]] Duration epoch() const noexcept { return epoch_; }
   [[nodiscard]] CountRounding rounding() const noexcept { return rounding_; }
+  /// Zero without a window.
+  [[nodiscard]] Duration window() const noexcept { return pane_count_ == 1 ? Duration() : epoch_ * kPanesOfWindow; }
+  /// With a window, λ is 1 and an epoch is a pane.
   [[nodiscard]] Decay decay() const noexcept { return {.lambda_q32 = params().lambda_q32, .epoch = epoch_}; }
   /// Time of the newest event; 1970 before the first one. Events before 1970 count as at 1970.
   [[nodiscard]] Time newest() const noexcept;
   /// Events that arrived after one of a later epoch.
-  [[nodiscard]] std::uint64_t late_records() const noexcept { return ledger_->late_records; }
+  [[nodiscard]] std::uint64_t late_records() const noexcept { return panes_[0].ledger->late_records; }
 
   /// Adds the other filter's counts, at the later tick of the two. Keys of both compete for slots and names. Errors:
   /// invalid_argument if size, shape, decay, seed or tag differ; out_of_space for a copy of the other.
@@ -158,17 +182,17 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   /// What the keys are, as numbered by the creator; 0: not stored.
   [[nodiscard]] std::uint64_t keys_tag() const noexcept { return slice_tag(); }
-  /// Room for names of 48 bytes, and the number of names.
+  /// Room for names of 48 bytes, and the number of names; of a pane with the most.
   [[nodiscard]] std::uint64_t names_capacity() const noexcept;
-  [[nodiscard]] std::uint64_t names() const noexcept { return names_.count(); }
+  [[nodiscard]] std::uint64_t names() const noexcept;
   [[nodiscard]] std::uint64_t cell_count() const noexcept;
   [[nodiscard]] unsigned probes_per_key() const noexcept { return kRows; }
   /// A bucket, an entry of the directory, a record; or a bucket and two lines.
   [[nodiscard]] double lines_per_key() const noexcept { return 3; }
   [[nodiscard]] double fill_ratio() const noexcept;
-  /// Of sketch and table.
+  /// Of sketch and table. With a window, a key counts once per pane.
   [[nodiscard]] double keys_estimate() const noexcept;
-  /// An absent key's probability that both its cells are in use, or a tag of its bucket is its own.
+  /// An absent key's probability that both its cells are in use, or a tag of its bucket is its own, in any pane.
   [[nodiscard]] double fpr_estimate() const noexcept;
 
  private:
@@ -180,9 +204,9 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   /// Octaves are relative, with this one for the base: so the exponent 0 of empty lines is far below that of any event.
   static constexpr std::int32_t kFirstOctave = 64;
 
-  /// The first line of the cells: state that changes with them and has no place in the header.
+  /// The first line of the cells, or of a pane: state that changes with them and has no place in the header.
   struct Ledger {
-    std::uint64_t late_records;
+    std::uint64_t late_records;  ///< of all panes, in the first one
     Names::State names;
     std::uint64_t bar_count;
     std::int32_t bar_exponent;
@@ -192,9 +216,27 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
     std::array<std::uint64_t, 2> zeros;
   };
   static_assert(sizeof(Ledger) == kCacheLineBytes);
+  /// Where the parts of a pane are in the words; without a window, there is one.
+  struct Pane {
+    Ledger* ledger = nullptr;
+    std::span<std::byte> lines;  ///< of table and sketch
+    Names names;
+
+    [[nodiscard]] Scaled bar() const noexcept { return {ledger->bar_count, ledger->bar_exponent}; }
+    void raise_bar(Scaled count) const noexcept;
+    void clear() noexcept;
+  };
   struct Event {
+    Pane* pane;  ///< nullptr: older than the window
     Scaled one;
     Scaled all;
+  };
+  /// The time of a query, which may be after that of the filter.
+  struct AsOf {
+    ForwardWeight weight;
+    std::int64_t octave;
+    std::uint64_t new_panes;  ///< empty ones after the newest
+    double oldest_share;      ///< that counts, of the oldest pane of a window
   };
 
   struct Shape;
@@ -203,25 +245,37 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   void attach_to_words() noexcept;
 
   template <class Use>
-  auto with_table(const Use& use) const {
+  auto with_table(const Pane& pane, const Use& use) const {
     if (rounding_ == CountRounding::balanced) {
-      HotTable<BalancedCounts> table(lines_, buckets_, &ledger_->draws);
+      HotTable<BalancedCounts> table(pane.lines, buckets_, &pane.ledger->draws);
       return use(table);
     }
-    HotTable<StrictCounts> table(lines_, buckets_, &ledger_->draws);
+    HotTable<StrictCounts> table(pane.lines, buckets_, &pane.ledger->draws);
     return use(table);
   }
+  [[nodiscard]] std::size_t index_of(std::uint64_t age) const noexcept {
+    return newest_ >= age ? newest_ - age : newest_ + pane_count_ - age;
+  }
+  /// Calls use(pane, share of it that counts), the newest pane first.
+  template <class Use>
+  void for_each_pane(const AsOf& as, const Use& use) const {
+    for (std::uint64_t age = as.new_panes; age < pane_count_; ++age) {
+      use(panes_[index_of(age - as.new_panes)], age == kPanesOfWindow ? as.oldest_share : 1);
+    }
+  }
+  [[nodiscard]] std::span<const Pane> panes() const noexcept { return std::span(panes_).first(pane_count_); }
 
   static Time time_of(std::uint64_t microseconds) noexcept {
     return Time(Duration(static_cast<std::int64_t>(microseconds)));
   }
-  [[nodiscard]] Scaled bound_of(Digest digest) const noexcept;
-  [[nodiscard]] double value_of(Scaled count) const noexcept;
-  [[nodiscard]] DecayedCount count_of(Scaled count) const noexcept;
+  [[nodiscard]] AsOf as_of(Time at) const noexcept;
+  [[nodiscard]] HotPlace place_of(Digest digest) const noexcept;
+  static double value_of(Scaled count, const AsOf& as) noexcept;
+  [[nodiscard]] double raw_of(HotPlace place, const AsOf& as) const noexcept;
+  [[nodiscard]] DecayedCount count_of(double raw) const noexcept;
   /// 1/64 of an event now.
   [[nodiscard]] Scaled faint() const noexcept;
-  [[nodiscard]] Scaled bar() const noexcept { return {ledger_->bar_count, ledger_->bar_exponent}; }
-  void raise_bar(Scaled count) noexcept;
+  [[nodiscard]] double fill_of(const Pane& pane) const noexcept;
   [[nodiscard]] std::uint32_t rank_of(Scaled count) const noexcept;
   [[nodiscard]] std::int64_t now() const noexcept;
 
@@ -233,26 +287,26 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   template <class Table>
   std::uint32_t add(Table& table, Digest digest, const Event& event) noexcept;
   template <class Table>
-  void give_name(Table& table, std::uint32_t slot, std::string_view key, std::int64_t at) noexcept;
+  void give_name(Pane& pane, Table& table, std::uint32_t slot, std::string_view key, std::int64_t at) noexcept;
 
   template <class Table>
-  void name_again(Table& table, std::array<const DecayedTop*, 2> sources);
+  void name_again(Table& table, std::size_t pane, std::array<const DecayedTop*, 2> sources);
 
   struct Ranked;
-  [[nodiscard]] std::vector<Entry> hottest(double least, std::size_t skip, std::size_t most) const;
+  [[nodiscard]] std::vector<Entry> hottest(double least, std::size_t skip, std::size_t most, Time at) const;
 
   [[nodiscard]] Result<void> check_state() const;
+  [[nodiscard]] Result<void> check_pane(const Pane& pane) const;
   [[nodiscard]] std::unexpected<Error> wrong_at(const void* place, const std::string& what) const;
 
   CountRounding rounding_;
   std::uint32_t buckets_;
   std::uint32_t names_lines_;
+  std::uint32_t pane_count_;
   Duration epoch_;
   ForwardDecay decay_;
-  // Where they are in the words.
-  Ledger* ledger_ = nullptr;
-  std::span<std::byte> lines_;  ///< of table and sketch
-  Names names_;
+  std::array<Pane, kPanesOfWindow + 1> panes_;  ///< that of a tick is tick modulo pane_count_
+  std::size_t newest_ = 0;                      ///< the newest tick's
   // Cached for the fast path of events.
   std::int64_t epoch_begin_ = 0;  ///< the newest epoch, in microseconds since 1970
   std::int64_t epoch_last_ = 0;   ///< its last microsecond

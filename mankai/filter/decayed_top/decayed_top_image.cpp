@@ -14,7 +14,7 @@ namespace mankai {
 
 struct DecayedTop::Shape {
   Params params;
-  std::uint64_t lines;  ///< of all cells
+  std::uint64_t lines;  ///< of a pane
 };
 
 namespace {
@@ -32,6 +32,8 @@ constexpr std::uint64_t kStrictTableShare = 4;
 constexpr std::uint64_t kBalancedTableShare = 3;
 constexpr std::uint64_t kNamesShare = 8;
 constexpr std::uint64_t kSmallNamesShare = 5;
+/// Each pane needs names for the whole list: a fifth has 72 in 256 KiB, a third has 121.
+constexpr std::uint64_t kSmallWindowNamesShare = 3;
 constexpr std::uint64_t kSmallNamesLines = (std::uint64_t{12} << 10) / kCacheLineBytes;
 /// Of eight tags of 16 bits, one equals an absent key's so often: more cells would not lower the rate.
 constexpr double kLeastFpr = 1e-4;
@@ -47,7 +49,14 @@ constexpr std::uint64_t lines_beside_sketch(const Params& params) noexcept {
 }
 
 Result<void> check_options(const DecayedTop::Options& options) {
-  MANKAI_TRY(check_decay(options.decay));
+  if (options.window == Duration::zero()) {
+    MANKAI_TRY(check_decay(options.decay));
+  } else if (options.window < Duration::zero() || options.window > kLongestDuration ||
+             options.window.count() % DecayedTop::kPanesOfWindow != 0) {
+    return fail(ErrorCode::invalid_argument,
+                "a window of " + std::to_string(options.window.count()) +
+                    " us is not valid: it must be a multiple of 8 us, and at most 1000 years");
+  }
   if (options.keys == 0 && options.bytes == 0) {
     return fail(ErrorCode::invalid_argument, "a filter for 0 keys: say for how many, or how many bytes it may take");
   }
@@ -85,60 +94,61 @@ std::uint32_t names_lines_for(const DecayedTop::Options& options, std::uint64_t 
 }
 
 std::uint32_t buckets_within(std::uint64_t lines, CountRounding rounding) noexcept {
-  const auto buckets = std::clamp<std::uint64_t>(lines / table_share(rounding), 1, kMostBuckets);
-  return static_cast<std::uint32_t>(buckets) | (rounding == CountRounding::balanced ? Params::kBalanced : 0);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(lines / table_share(rounding), 1, kMostBuckets));
 }
 
 }  // namespace
 
 Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   MANKAI_TRY(check_options(options));
-  Params params{.lambda_q32 = options.decay.lambda_q32,
-                .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
-                .buckets = 0,
+  const bool has_window = options.window != Duration::zero();
+  const Duration epoch = has_window ? options.window / kPanesOfWindow : options.decay.epoch;
+  Params params{.lambda_q32 = has_window ? kLambdaOne : options.decay.lambda_q32,
+                .epoch_us = static_cast<std::uint64_t>(epoch.count()),
+                .buckets = (has_window ? Params::kWindow : 0) |
+                           (options.rounding == CountRounding::balanced ? Params::kBalanced : 0),
                 .names_lines = 0};
+  const std::uint64_t small_share = has_window ? kSmallWindowNamesShare : kSmallNamesShare;
   if (options.bytes == 0) {
     const double fpr = std::max(options.fpr, kLeastFpr);
     MANKAI_ASSIGN(const auto size, partitioned_size({.keys = options.keys, .fpr = fpr}, kRows));
     const std::uint64_t share = table_share(options.rounding);
     const std::uint64_t sketch = divide_up(size.cells_per_probe * kRows, cells_per_line(options.rounding));
-    params.buckets = buckets_within(divide_up(sketch * share, share - 1), options.rounding);
+    params.buckets |= buckets_within(divide_up(sketch * share, share - 1), options.rounding);
     const std::uint64_t counts = sketch + params.bucket_count();
-    params.names_lines = names_lines_for(options, counts / (kNamesShare - 1), counts / (kSmallNamesShare - 1));
+    params.names_lines = names_lines_for(options, counts / (kNamesShare - 1), counts / (small_share - 1));
     return Shape{.params = params, .lines = lines_beside_sketch(params) + sketch};
   }
-  const std::uint64_t lines = lines_within(options.bytes);
-  params.names_lines = names_lines_for(options, lines / kNamesShare, lines / kSmallNamesShare);
+  const std::uint64_t lines = lines_within(options.bytes) / params.panes();
+  params.names_lines = names_lines_for(options, lines / kNamesShare, lines / small_share);
   const std::uint64_t least = kLedgerLines + params.names_lines + 2;
   if (lines < least) {
-    return fail(
-        ErrorCode::invalid_argument,
-        "too few bytes: such an image takes " + std::to_string(image_bytes_for(least * kCacheLineBytes)) + " and more");
+    return fail(ErrorCode::invalid_argument,
+                "too few bytes: such an image takes " +
+                    std::to_string(image_bytes_for(params.panes() * least * kCacheLineBytes)) + " and more");
   }
-  params.buckets = buckets_within(lines - kLedgerLines - params.names_lines, options.rounding);
+  params.buckets |= buckets_within(lines - kLedgerLines - params.names_lines, options.rounding);
   return Shape{.params = params, .lines = lines};
 }
 
 Result<DecayedTop> DecayedTop::create(const Options& options) {
   MANKAI_ASSIGN(const auto shape, shape_of(options));
-  MANKAI_ASSIGN(
-      auto image,
-      Image::create(
-          kKind,
-          {.capacity_keys = options.keys != 0 ? options.keys
-                                              : keys_that_fit(options, shape.lines - lines_beside_sketch(shape.params)),
-           .fpr_target = options.fpr,
-           .hash = options.hash,
-           .cells_bytes = shape.lines * kCacheLineBytes,
-           .slice_tag = options.keys_tag},
-          options.memory));
+  const std::uint64_t sketch = shape.lines - lines_beside_sketch(shape.params);
+  MANKAI_ASSIGN(auto image,
+                Image::create(kKind,
+                              {.capacity_keys = options.keys != 0 ? options.keys : keys_that_fit(options, sketch),
+                               .fpr_target = options.fpr,
+                               .hash = options.hash,
+                               .cells_bytes = shape.params.panes() * shape.lines * kCacheLineBytes,
+                               .slice_tag = options.keys_tag},
+                              options.memory));
   image.set_params(shape.params);
   return from_image(std::move(image));
 }
 
 Result<std::uint64_t> DecayedTop::image_bytes_of(const Options& options) {
   const auto shape = shape_of(options);
-  return shape ? Result<std::uint64_t>(image_bytes_for(shape->lines * kCacheLineBytes))
+  return shape ? Result<std::uint64_t>(image_bytes_for(shape->params.panes() * shape->lines * kCacheLineBytes))
                : std::unexpected(shape.error());
 }
 
@@ -151,6 +161,7 @@ DecayedTop::DecayedTop(Image source, const Params& params) noexcept
       rounding_(params.is_balanced() ? CountRounding::balanced : CountRounding::strict),
       buckets_(params.bucket_count()),
       names_lines_(params.names_lines),
+      pane_count_(params.panes()),
       epoch_(static_cast<std::int64_t>(params.epoch_us)),
       decay_(params.lambda_q32) {
   attach_to_words();
@@ -158,12 +169,16 @@ DecayedTop::DecayedTop(Image source, const Params& params) noexcept
 
 void DecayedTop::attach_to_words() noexcept {
   constexpr std::size_t kLineWords = kCacheLineBytes / sizeof(std::uint64_t);
-  const auto words = image().words();
-  ledger_ = reinterpret_cast<Ledger*>(words.data());
-  const auto after = words.subspan(kLedgerLines * kLineWords);
+  const std::size_t pane_words = image().words().size() / pane_count_;
   const std::size_t names_words = names_lines_ * kLineWords;
-  lines_ = std::as_writable_bytes(after.first(after.size() - names_words));
-  names_ = Names(ledger_->names, after.last(names_words));
+  for (std::size_t i = 0; i < pane_count_; ++i) {
+    const auto words = image().words().subspan(i * pane_words, pane_words);
+    auto* const ledger = reinterpret_cast<Ledger*>(words.data());
+    const auto after = words.subspan(kLedgerLines * kLineWords);
+    panes_[i] = {.ledger = ledger,
+                 .lines = std::as_writable_bytes(after.first(after.size() - names_words)),
+                 .names = Names(ledger->names, after.last(names_words))};
+  }
 }
 
 void DecayedTop::relocate(const Mover& mover) noexcept {
@@ -175,9 +190,12 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
   MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
+  const std::uint64_t lines = source.header().cells_bytes / kCacheLineBytes;
+  if (params.panes() != 1 && (params.lambda_q32 != kLambdaOne || lines % params.panes() != 0)) {
+    return fail(ErrorCode::corrupt, "a window, at offset 80, of counts that decay or of no whole number of panes");
+  }
   if (params.bucket_count() == 0 || params.bucket_count() > kMostBuckets || params.names_lines < Names::kLeastLines ||
-      params.names_lines > Names::kMostLines ||
-      source.header().cells_bytes / kCacheLineBytes <= lines_beside_sketch(params)) {
+      params.names_lines > Names::kMostLines || lines / params.panes() <= lines_beside_sketch(params)) {
     return fail(ErrorCode::corrupt, std::to_string(params.bucket_count()) + " buckets at offset 80 and " +
                                         std::to_string(params.names_lines) +
                                         " lines of names at offset 84 leave no room for a sketch");
@@ -202,20 +220,28 @@ Result<void> DecayedTop::check_state() const {
   if (newest > static_cast<std::uint64_t>(Duration::max().count()) || tick_of(time_of(newest), epoch_) > tick()) {
     return fail(ErrorCode::corrupt, "newest event at offset 104 is later than the tick at offset 96");
   }
-  if (ledger_->late_records > kMaxKeysInserted) {
-    return wrong_at(&ledger_->late_records, "a count of late events that is too large");
+  for (const Pane& pane : panes()) {
+    MANKAI_TRY(check_pane(pane));
+  }
+  return {};
+}
+
+Result<void> DecayedTop::check_pane(const Pane& pane) const {
+  const Ledger& ledger = *pane.ledger;
+  if (ledger.late_records > (&pane == panes_.data() ? kMaxKeysInserted : 0)) {
+    return wrong_at(&ledger.late_records, "a count of late events that is too large");
   }
   const std::int64_t octave = decay_.weight(tick()).octave;
-  if (ledger_->base_octave < 0 || ledger_->base_octave > octave || relative(octave) > kMostHotOctave) {
-    return wrong_at(&ledger_->base_octave, "a base that does not go with the tick");
+  if (ledger.base_octave < 0 || ledger.base_octave > octave || relative(octave) > kMostHotOctave) {
+    return wrong_at(&ledger.base_octave, "a base that does not go with the tick");
   }
-  if (ledger_->bar_count > kMostScaled || !is_hot_exponent(ledger_->bar_exponent)) {
-    return wrong_at(&ledger_->bar_count, "an impossible bar");
+  if (ledger.bar_count > kMostScaled || !is_hot_exponent(ledger.bar_exponent)) {
+    return wrong_at(&ledger.bar_count, "an impossible bar");
   }
-  if (ledger_->zero != 0 || (ledger_->draws != 0 && rounding_ == CountRounding::strict) || !is_zero(ledger_->zeros)) {
-    return wrong_at(&ledger_->zero, "reserved bytes are not zero");
+  if (ledger.zero != 0 || (ledger.draws != 0 && rounding_ == CountRounding::strict) || !is_zero(ledger.zeros)) {
+    return wrong_at(&ledger.zero, "reserved bytes are not zero");
   }
-  return with_table([&](auto& table) -> Result<void> {
+  return with_table(pane, [&](auto& table) -> Result<void> {
     std::uint64_t named = 0;
     if (const void* const wrong = table.find_wrong(named)) {
       return wrong_at(wrong, "an impossible line");
@@ -223,12 +249,12 @@ Result<void> DecayedTop::check_state() const {
     const auto is_of = [&](std::string_view key, std::uint32_t slot) {
       return table.find(table.place_of(hasher()(key))) == slot;
     };
-    if (const auto wrong = names_.check(newest, table.slots(), is_of)) {
+    if (const auto wrong = pane.names.check(image().state(kNewest), table.slots(), is_of)) {
       return wrong_at(wrong->place, wrong->what);
     }
-    bool are_marked = named == names_.count();
-    names_.for_each([&](const Names::Name& name) { are_marked = are_marked && table.is_named(name.slot); });
-    return are_marked ? Result<void>() : wrong_at(&ledger_->names, "names of other slots than those that are marked");
+    bool are_marked = named == pane.names.count();
+    pane.names.for_each([&](const Names::Name& name) { are_marked = are_marked && table.is_named(name.slot); });
+    return are_marked ? Result<void>() : wrong_at(&ledger.names, "names of other slots than those that are marked");
   });
 }
 

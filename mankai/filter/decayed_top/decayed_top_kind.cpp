@@ -14,6 +14,7 @@ struct DecayedTopOptions : DecayOptions {
   std::uint64_t bytes = 0;
   std::uint32_t names = 0;
   CountRounding rounding = CountRounding::strict;
+  Duration window{};
 };
 
 constexpr std::array kRoundings = {CountRounding::strict, CountRounding::balanced};
@@ -33,11 +34,20 @@ struct DecayedTopKind : KindDefaults {
       choice_option<Options, &Options::rounding, kRoundings, kCountRoundingNames>(
           "rounding", "ROUNDING",
           "How counts are rounded: strict, never below the truth; balanced, with half of the error, some too low "
-          "[default: strict].")};
-  static constexpr std::array<std::string_view, 3> kExamples = {"keys=300,hash=xxh3", "keys=300,rounding=balanced",
-                                                                "keys=300,names=20,canonical=yes"};
+          "[default: strict]."),
+      duration_option<Options, &Options::window>(
+          "window",
+          "Count the keys of the last TIME, such as 24h, instead of decaying. The edge of the window moves in "
+          "steps of 1/8 of it, and the memory is split nine ways.")};
+  static constexpr std::array<std::string_view, 4> kExamples = {
+      "keys=300,hash=xxh3", "keys=300,rounding=balanced", "keys=300,names=20,canonical=yes", "keys=300,window=24h"};
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
+    const bool decays = options.lambda || options.half_life != Duration::zero() || options.epoch != Duration::zero();
+    if (decays && options.window != Duration::zero()) {
+      return fail(ErrorCode::invalid_argument,
+                  "window cannot be combined with half-life, lambda and epoch: counts of a window do not decay");
+    }
     MANKAI_ASSIGN(const Decay decay, decay_from(options, false));
     return Filter::create({.keys = request.keys,
                            .fpr = request.fpr,
@@ -45,18 +55,24 @@ struct DecayedTopKind : KindDefaults {
                            .names = options.names,
                            .rounding = options.rounding,
                            .decay = decay,
+                           .window = options.window,
                            .hash = request.hash,
                            .memory = request.memory});
   }
   static Options options_of(const Filter& filter) {
-    return {options_from(filter.decay()), filter.image_bytes(), static_cast<std::uint32_t>(filter.names_capacity()),
-            filter.rounding()};
+    const bool has_window = filter.window() != Duration::zero();
+    return {has_window ? DecayOptions{} : options_from(filter.decay()), filter.image_bytes(),
+            static_cast<std::uint32_t>(filter.names_capacity()), filter.rounding(), filter.window()};
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
     info.fpr_formula = "square of the fill, and equal tags";
     describe_time(filter.tick(), filter.epoch(), info);
-    describe_decay(filter.decay(), info);
+    if (filter.window() != Duration::zero()) {
+      info.fields.push_back({"window_seconds", "window", seconds_of(filter.window())});
+    } else {
+      describe_decay(filter.decay(), info);
+    }
     info.fields.push_back(
         {"rounding", "counts", std::string(kCountRoundingNames[static_cast<std::size_t>(filter.rounding())])});
     info.fields.push_back({"names", "keys by name", filter.names()});

@@ -88,6 +88,8 @@ struct BalancedCounts {
 struct HotPlace {
   std::uint32_t bucket = 0;
   std::uint16_t tag = 0;
+
+  friend auto operator<=>(HotPlace, HotPlace) = default;
 };
 
 /// The highest relative octave of a weight: later ones are rebased.
