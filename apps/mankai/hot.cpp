@@ -22,6 +22,7 @@ constexpr Duration kOneEpoch = std::chrono::years(1000);
 struct HotCommandRequest {
   HotRunRequest run;
   std::optional<Duration> half_life;
+  std::optional<Duration> window;
   std::optional<double> lambda;
   std::optional<Duration> epoch;
   bool all_time = false;
@@ -52,6 +53,15 @@ Result<FollowFrom> parse_follow_from(std::string_view text) {
 }
 
 Result<std::optional<Decay>> decay_of(const HotCommandRequest& request) {
+  if (request.window) {
+    if (request.all_time || request.half_life || request.lambda || request.epoch) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "--window cannot be combined with --half-life, --all-time, --lambda or --epoch: counts of a window do "
+          "not decay");
+    }
+    return std::optional<Decay>();
+  }
   if (request.all_time) {
     if (request.half_life || request.lambda || request.epoch) {
       return fail(ErrorCode::invalid_argument,
@@ -88,6 +98,9 @@ Result<void> check(const HotCommandRequest& request) {
     return fail(ErrorCode::invalid_argument,
                 "--exact and --state cannot be combined: exact counts exist for the records of this run only");
   }
+  if (run.is_exact && request.window) {
+    return fail(ErrorCode::invalid_argument, "--exact and --window cannot be combined");
+  }
   if (run.at && run.follow) {
     return fail(ErrorCode::invalid_argument, "--at and --follow cannot be combined");
   }
@@ -122,6 +135,7 @@ Result<int> run(HotCommandRequest& request) {
   }
   catch_stop_signals();
   HotRequest wanted{.decay = decay,
+                    .window = request.window,
                     .memory_bytes = request.run.memory_bytes,
                     .rounding = request.run.rounding,
                     .hash = request.filter.hash,
@@ -176,32 +190,38 @@ Options input_options(HotCommandRequest& request) {
 }
 
 Options time_options(HotCommandRequest& request) {
-  return {parsed_option("--half-life", "TIME",
-                        "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].",
-                        parse_duration, request.half_life),
-          flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time),
-          parsed_option("--lambda", "FACTOR",
-                        "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.",
-                        parse_decimal, request.lambda),
-          parsed_option("--epoch", "TIME",
-                        "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
-                        parse_duration, request.epoch),
-          parsed_option("--at", "TIME",
-                        "Count as of TIME, such as 2016-03-28T12:00:00Z: later records are skipped, and counts decay "
-                        "until then [default: the time of the newest record].",
-                        parse_time, request.run.at),
-          parsed_option("--every", "TIME",
-                        "Print the table at the end of each interval of TIME that has records, such as 1h or 1d, "
-                        "counted from 1970 in UTC, and at the end.",
-                        parse_duration, request.run.every),
-          parsed_option("--late", "TIME",
-                        "Report separately the records that arrive later than TIME after a newer one. They are counted "
-                        "with their decayed weight [default: 5m].",
-                        parse_duration, request.late),
-          parsed_option("--future", "TIME",
-                        "Skip and report records with timestamps more than TIME in the future: one of them would decay "
-                        "all other counts to nothing [default: 1d].",
-                        parse_duration, request.run.future)};
+  return {
+      parsed_option("--half-life", "TIME",
+                    "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].", parse_duration,
+                    request.half_life),
+      parsed_option("--window", "TIME",
+                    "Count the records of the last TIME, such as 24h, instead of decaying. The window moves in steps "
+                    "of 1/8 of it: counts include up to a step more. Counts of keys that are not hot need about "
+                    "nine times the memory.",
+                    parse_duration, request.window),
+      flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time),
+      parsed_option("--lambda", "FACTOR",
+                    "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.", parse_decimal,
+                    request.lambda),
+      parsed_option("--epoch", "TIME",
+                    "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
+                    parse_duration, request.epoch),
+      parsed_option("--at", "TIME",
+                    "Count as of TIME, such as 2016-03-28T12:00:00Z: later records are skipped, and counts decay "
+                    "until then [default: the time of the newest record].",
+                    parse_time, request.run.at),
+      parsed_option("--every", "TIME",
+                    "Print the table at the end of each interval of TIME that has records, such as 1h or 1d, "
+                    "counted from 1970 in UTC, and at the end.",
+                    parse_duration, request.run.every),
+      parsed_option("--late", "TIME",
+                    "Report separately the records that arrive later than TIME after a newer one. They are counted "
+                    "with their decayed weight [default: 5m].",
+                    parse_duration, request.late),
+      parsed_option("--future", "TIME",
+                    "Skip and report records with timestamps more than TIME in the future: one of them would decay "
+                    "all other counts to nothing [default: 1d].",
+                    parse_duration, request.run.future)};
 }
 
 Options follow_options(HotCommandRequest& request) {
@@ -274,6 +294,7 @@ Subcommand hot_subcommand() {
           "contains at the start is added together, then each line as it arrives: --durability sets when it survives a "
           "power loss.",
       .examples = {{"mankai hot access.log", "the 20 hottest paths"},
+                   {"mankai hot --window 24h access.log", "the paths with the most requests in the last 24 hours"},
                    {"zcat access.log.*.gz | mankai hot --half-life 1d --by client",
                     "the busiest clients, with a half-life of a day"},
                    {"mankai hot --follow /var/log/nginx/access.log", "a live table"},

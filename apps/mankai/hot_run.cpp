@@ -226,7 +226,7 @@ class HotRun {
   [[nodiscard]] HotBlock make_block() const {
     HotBlock block{.at = hot_.now(), .epoch = hot_.decay().epoch, .is_ranked = request_.wanted_path.empty()};
     block.is_exact = exact_.has_value();
-    block.has_rates = hot_.decay().lambda_q32 < kLambdaOne && hot_.newest() != Time();
+    block.has_rates = (hot_.decay().lambda_q32 < kLambdaOne || hot_.window() != Duration()) && hot_.newest() != Time();
     if (block.is_ranked) {
       for (const Hot::Entry& entry : entries()) {
         block.rows.push_back({.key = std::string(entry.key),
@@ -279,8 +279,9 @@ class HotRun {
   }
 
   [[nodiscard]] std::string heading(Time at) const {
-    return fmt::format("{}  {}, half-life {}", at == Time() ? "no times" : format_time(at),
-                       counted(hot_.records(), "record"), half_life_words());
+    return fmt::format(
+        "{}  {}, {}", at == Time() ? "no times" : format_time(at), counted(hot_.records(), "record"),
+        hot_.window() != Duration() ? "count in the last " + to_text(hot_.window()) : "half-life " + half_life_words());
   }
 
   [[nodiscard]] std::string half_life_words() const {
@@ -304,6 +305,9 @@ class HotRun {
     }
     report.add("query", request_.keys.keep_query);
     report.add("format", std::string(name(keys_.format())));
+    if (hot_.window() != Duration()) {
+      report.add("window_seconds", std::chrono::duration<double>(hot_.window()).count());
+    }
     report.add("half_life_seconds", decay.half_life_seconds());
     report.add("lambda", decay.lambda());
     report.add("epoch_seconds", std::chrono::duration<double>(decay.epoch).count());
@@ -378,9 +382,10 @@ class HotRun {
                       lines.without_key == 1 ? "was" : "were"));
     }
     if (const std::uint64_t late = hot_.late_records() - late_before_; late > 0) {
-      say(fmt::format("{} arrived late, {} of them by more than {}; each was counted with its decayed weight",
-                      counted(late, "record"), human_count(hot_.records_beyond_tolerance()),
-                      to_text(hot_.late_tolerance())));
+      say(fmt::format(
+          "{} arrived late, {} of them by more than {}; each was counted {}", counted(late, "record"),
+          human_count(hot_.records_beyond_tolerance()), to_text(hot_.late_tolerance()),
+          hot_.window() != Duration() ? "at its own time, if that is in the window" : "with its decayed weight"));
     }
     if (exact_ && request_.wanted_path.empty()) {
       say(

@@ -19,6 +19,7 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
       .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
       .rounding = request.rounding.value_or(CountRounding::strict),
       .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
+      .window = request.window.value_or(Duration()),
       .keys_tag = request.keys_tag,
       .hash = hash};
 }
@@ -42,7 +43,10 @@ Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
   return {};
 }
 
-std::string words_of(const Decay& decay) {
+std::string words_of(const Decay& decay, Duration window) {
+  if (window != Duration()) {
+    return "a window of " + to_text(window);
+  }
   return decay.lambda_q32 == kLambdaOne
              ? "counts that do not decay"
              : "a decay factor of " + std::to_string(decay.lambda()) + " per epoch of " + to_text(decay.epoch);
@@ -55,6 +59,7 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   }
   HotRequest alike = request;
   alike.decay = filter.decay();
+  alike.window = filter.window();
   alike.rounding = filter.rounding();
   MANKAI_ASSIGN(const auto options, options_of(alike));
   MANKAI_ASSIGN(const auto bytes, DecayedTop::image_bytes_of(options));
@@ -64,8 +69,10 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
 // A state with other settings would work, but not as requested.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
   const Decay decay = filter.decay();
-  if (differs(request.decay, decay)) {
-    return created_otherwise(path, "with " + words_of(decay) + ", requested " + words_of(*request.decay));
+  const Duration window = filter.window();
+  if (differs(request.window, window) || (request.decay && (*request.decay != decay || window != Duration()))) {
+    return created_otherwise(path, "with " + words_of(decay, window) + ", requested " +
+                                       words_of(request.decay.value_or(decay), request.window.value_or(Duration())));
   }
   if (differs(request.rounding, filter.rounding())) {
     const auto name = [](CountRounding rounding) {
@@ -170,6 +177,8 @@ Result<void> Hot::advance_to(Time now) {
   return {};
 }
 
-DecayedCount Hot::estimate(std::string_view key) const noexcept { return filter().estimate(filter().hasher()(key)); }
+DecayedCount Hot::estimate(std::string_view key) const noexcept {
+  return filter().estimate(filter().hasher()(key), now_);
+}
 
 }  // namespace mankai

@@ -22,6 +22,8 @@ namespace mankai {
 /// Parameters of a state. An empty field means the default for a new state, and any value for an existing one.
 struct HotRequest {
   std::optional<Decay> decay = {};
+  /// Counts the keys of the last `window`, instead of decaying. Pre: not with `decay`.
+  std::optional<Duration> window = {};
   std::optional<std::uint64_t> memory_bytes = {};
   std::optional<CountRounding> rounding = {};
   std::optional<HashKind> hash = {};
@@ -73,9 +75,9 @@ class Hot {
   [[nodiscard]] DecayedCount estimate(std::string_view key) const noexcept;
   /// Returns at most `most` keys as of now, hottest first, ties by bytes. Keys are valid until the next record. Cost: a
   /// pass over the names and a sort.
-  [[nodiscard]] std::vector<Entry> top(std::size_t most) const { return filter().top(most); }
+  [[nodiscard]] std::vector<Entry> top(std::size_t most) const { return filter().top(most, 0, now_); }
   /// Returns the keys with names that have at least this decayed count, in the same order.
-  [[nodiscard]] std::vector<Entry> above(double min_raw) const { return filter().above(min_raw); }
+  [[nodiscard]] std::vector<Entry> above(double min_raw) const { return filter().above(min_raw, now_); }
 
   /// As Store::begin and Store::commit; no effect without a file. Uncommitted records are in memory but never in the
   /// file.
@@ -95,6 +97,8 @@ class Hot {
   [[nodiscard]] Duration late_tolerance() const noexcept { return late_tolerance_; }
 
   [[nodiscard]] Decay decay() const noexcept { return filter().decay(); }
+  /// Zero if counts decay.
+  [[nodiscard]] Duration window() const noexcept { return filter().window(); }
   [[nodiscard]] const DecayedTop& filter() const noexcept { return *kept_.filter().as<DecayedTop>(); }
   /// The store, for its recovery report, sequence and position; nullptr without a file.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }

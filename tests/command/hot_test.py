@@ -234,6 +234,32 @@ class Counts(CommandTest):
         for other in (["--half-life", "1h"], ["--lambda", "1", "--epoch", "1h"], ["--epoch", "1h"]):
             self.error("hot", "--all-time", *other, stdin=log, code=2, says=["--all-time", "--half-life"])
 
+    def test_window_counts_the_last_hours(self):
+        day = START // 10800 * 10800  # the start of a pane of three hours
+        events = [(day - 86400 - 1, "/before"), (day - 86400, "/oldest")]
+        events += [(day - 3600 * i, "/hourly") for i in range(30, 0, -1)] + [(day, "/new"), (day, "/new")]
+        log = b"".join(combined(*event) for event in events)
+        counts = lambda *options: {row[4]: float(row[1]) for row in rows(self.out("hot", *options, stdin=log))}
+        self.assertEqual(counts("--window", "24h"), {"/hourly": 24, "/new": 2, "/oldest": 1})
+        self.assertEqual(counts("--window", "24h", "--at", iso(day + 10800)), {"/hourly": 21, "/new": 2})
+        self.assertEqual(counts("--window", "24h", "--at", iso(day + 10800 * 9)), {})
+        report = json.loads(self.out("hot", "--window", "24h", "--json", stdin=log))
+        self.assertEqual((report["window_seconds"], report["half_life_seconds"], report["epoch_seconds"]), (86400, None, 10800))
+        self.assertEqual(report["top"][0]["rate"], 1)
+        self.assertNotIn("window_seconds", json.loads(self.out("hot", "--json", stdin=log)))
+        self.out("hot", "--window", "24h", "--state", "w.mk", stdin=log)
+        self.assertEqual(rows(self.out("hot", "--state", "w.mk", stdin=log))[0][1], "48.000")
+        for other in (["--half-life", "1h"], ["--all-time"], ["--window", "12h"]):
+            self.error("hot", *other, "--state", "w.mk", stdin=log, code=2, says=["w.mk", "a window of 1d"])
+        self.out("hot", "--state", "h.mk", stdin=log)
+        self.error("hot", "--window", "1d", "--state", "h.mk", stdin=log, code=2, says=["h.mk", "a window of 1d"])
+        late = combined(day, "/new") + combined(day - 100 * 86400, "/ancient")
+        self.assertIn(b"counted at its own time, if that is in the window", self.run_mankai("hot", "--window", "1d", stdin=late)[1])
+        for other in (["--half-life", "1h"], ["--all-time"], ["--lambda", "1", "--epoch", "1h"], ["--exact"]):
+            self.error("hot", "--window", "1d", *other, code=2, says=["--window", "cannot be combined"])
+        self.error("hot", "--window", "7us", code=2, says="multiple of 8 us")
+        self.error("create", "x.mk", "--kind", "decayed-top", "--bytes", "64KiB", "--window", "1d", "--half-life", "1h", code=2, says="window")
+
     def test_an_old_log_behind_a_new_one_is_worth_nothing(self):
         year = 365 * 86400
         self.write("new.log", b"".join(combined(START, "/new") for _ in range(1000)))
