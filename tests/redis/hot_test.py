@@ -26,7 +26,7 @@ def numbers(values):
 class Hot(Family):
     prefix = "HOT"
     category = "hot"
-    keys = ("half", "minutes", "hours", "sized", "empty", "merged")
+    keys = ("half", "minutes", "hours", "window", "sized", "empty", "merged")
     reads = (("HOT.COUNTAT", LATER, "a"), ("HOT.COUNT", "a", "b"), ("HOT.RATE", "a"), ("HOT.RATEAT", LATER, "a"),
              ("HOT.TOP", 5), ("HOT.INFO",))
     writes = (("HOT.RESERVE", "MEMORY", 4096), ("HOT.INCRBY", "a", 1), ("HOT.INCRBYAT", START, "a", 1), ("HOT.MERGE", "half"),
@@ -43,6 +43,7 @@ class Hot(Family):
         for key, *options in (("half", "MEMORY", 2048, "LAMBDA", "0.5", "EPOCH", "1m"),
                               ("minutes", "MEMORY", 4096, "HALFLIFE", "10m"),
                               ("hours", "MEMORY", 6000, "HALFLIFE", "3h", "EPOCH", "1m", "ROUNDING", "BALANCED"),
+                              ("window", "MEMORY", 9000, "WINDOW", "10m"),
                               ("sized", "CAPACITY", 20, "ERROR", "0.05", "HALFLIFE", "1d"), ("empty", "MEMORY", 3000)):
             client.must("HOT.RESERVE", key, *options)
         for key in self.keys[:-2]:
@@ -104,6 +105,7 @@ class ContractTest(OneServerTest):
     @in_both_protocols
     def test_replies(self, client):
         facts = (("Half-life", '"60"', ",60.0"), ("Lambda", '"0.5"', ",0.5"), ("Epoch", '"60"', ",60.0"),
+                 ("Window", '"0"', ",0.0"),
                  ("Size", ":<n>", ":<n>"), ("Rounding", '"strict"', '"strict"'),
                  ("Room for names", ":<n>", ":<n>"), ("Names", ":2", ":2"), ("Events", ":13", ":13"), ("Late events", ":4", ":4"),
                  ("Newest event", ":1600000140000", ":1600000140000"))
@@ -135,6 +137,16 @@ class ContractTest(OneServerTest):
             HOT.INFO g => *[{old}] | %{{{new}}}
             HOT.RESERVE i HALFLIFE 90s EPOCH 1s CAPACITY 1000 ERROR 0.001 SEED 00112233445566778899aabbccddeeff => +OK
             HOT.RESERVE j HALFLIFE 90 => +OK
+            HOT.RESERVE w WINDOW 8m MEMORY 65536 => +OK
+            HOT.INCRBYAT w 1600000020000 a 8 => *["8"] | *[,8.0]
+            HOT.COUNTAT w 1600000500000 a => *["8"] | *[,8.0]
+            HOT.COUNTAT w 1600000560000 a => *["0"] | *[,0.0]
+            HOT.RATEAT w 1600000052000 a => *["56.25"] | *[,56.25]
+            HOT.TOP w AT 1600000500000 WITHCOUNTS => *["a" "8"] | *[*["a" ,8.0]]
+            HOT.TOP w AT 1600000560000 => *[]
+            HOT.INCRBYAT w 1600000140000 b 1 => *["1"] | *[,1.0]
+            HOT.INCRBYAT w 1599999660000 b 1 a 1 => *["2" "9"] | *[,2.0 ,9.0]
+            HOT.INCRBYAT w 1599999659999 b 1 a 1 => *["2" "9"] | *[,2.0 ,9.0]
             """)
 
     @in_both_protocols
@@ -156,6 +168,10 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h LAMBDA nan EPOCH 1m => -ERR lambda must lie between 0 and 1, both excluded
             HOT.RESERVE h HALFLIFE 64m EPOCH 61s
                 => -ERR an epoch of 61s is too long for a half-life of 64m: give 1m at most, or leave it out; LAMBDA with EPOCH takes any
+            HOT.RESERVE h WINDOW 1h HALFLIFE 1h
+                => -ERR WINDOW cannot be combined with HALFLIFE, LAMBDA and EPOCH: counts of a window do not decay
+            HOT.RESERVE h WINDOW 7ms => -ERR a window of less than 8 milliseconds: take a longer one
+            HOT.RESERVE h WINDOW 12345us => -ERR a window of 12345 us is not valid: it must be a multiple of 8 us, and at most 1000 years
             HOT.RESERVE h MEMORY 4096 CAPACITY 5 => {size}
             HOT.RESERVE h MEMORY 4096 ERROR 0.1 => {size}
             HOT.RESERVE h ERROR 0.1 => -ERR ERROR needs CAPACITY: of how many items
@@ -168,7 +184,7 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h CAPACITY 5 ERROR 1 => -ERR error rate must lie between 0 and 1, both excluded
             HOT.RESERVE h SEED xyz => -ERR bad seed: give 32 hexadecimal digits
             HOT.RESERVE h FOO 1
-                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known
+                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, WINDOW, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known
             EXISTS h => :0
             HOT.RESERVE h => +OK
             HOT.INCRBY h a => -ERR wrong number of arguments for 'hot.incrby' command
@@ -315,9 +331,30 @@ class ModelTest(OneServerTest):
             for item, count in counts.items():
                 self.assertLess(abs(count - model.count(item, at)), 1 / 16, item)
 
+    def test_counts_of_a_window(self):
+        """Panes of a minute: an event counts until it is one window and at most a pane old."""
+        self.client.must("HOT.RESERVE", "w", "WINDOW", "8m", "MEMORY", 1 << 20)
+        dice, now, panes = random.Random(SEED), START, {}
+        for _ in range(2000 * ROUNDS):
+            now += dice.randrange(3000)
+            at = now - dice.randrange(12 * MINUTE) if dice.random() < 0.1 else now
+            item = f"item{dice.randrange(300)}"
+            if at // MINUTE >= now // MINUTE - 8:
+                panes.setdefault(item, []).append(at // MINUTE)
+            self.client.must("HOT.INCRBYAT", "w", now, "clock", 1)
+            self.client.must("HOT.INCRBYAT", "w", at, item, 1)
+        for at in (now, now + MINUTE, now + 5 * MINUTE, now + 9 * MINUTE):
+            exact = {item: sum(pane >= at // MINUTE - 8 for pane in of) for item, of in panes.items()}
+            self.assertEqual(numbers(self.client.must("HOT.COUNTAT", "w", at, *exact)), [*exact.values()])
+            listed = self.client.must("HOT.TOP", "w", 1000, "WITHCOUNTS", "AT", at)
+            counts = dict(zip((bytes(item).decode() for item in listed[::2]), numbers(listed[1::2])))
+            counts.pop("clock", None)
+            self.assertEqual(counts, {item: count for item, count in exact.items() if count})
+
     def test_the_rate_of_a_steady_stream_is_its_rate(self):
         """An event every 250 ms is 14400 per hour, at any moment of an epoch, once the stream is old enough."""
-        for options in (("HALFLIFE", "1m"), ("LAMBDA", "0.5", "EPOCH", "30s"), ("LAMBDA", "0.001", "EPOCH", "2m")):
+        for options in (("HALFLIFE", "1m"), ("WINDOW", "4m"), ("WINDOW", "4m", "ROUNDING", "BALANCED"),
+                        ("LAMBDA", "0.5", "EPOCH", "30s"), ("LAMBDA", "0.001", "EPOCH", "2m")):
             with self.subTest(options=options):
                 self.client.must("DEL", "h")
                 self.client.must("HOT.RESERVE", "h", *options)

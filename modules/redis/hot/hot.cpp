@@ -228,6 +228,7 @@ Answer hot_info(Call& call) {
   return reply_facts(call, {{"Half-life", filter.decay().half_life_seconds()},
                             {"Lambda", filter.decay().lambda()},
                             {"Epoch", std::chrono::duration<double>(filter.epoch()).count()},
+                            {"Window", std::chrono::duration<double>(filter.window()).count()},
                             {"Size", lookup.found()->memory_bytes()},
                             {"Rounding", kCountRoundingNames[static_cast<std::size_t>(filter.rounding())]},
                             {"Room for names", filter.names_capacity()},
@@ -239,7 +240,7 @@ Answer hot_info(Call& call) {
 
 constexpr CommandArgument kTime = argument("unix_time_ms", ArgumentKind::unix_time);
 
-// HALFLIFE with optional EPOCH, or LAMBDA with EPOCH.
+// HALFLIFE with optional EPOCH, LAMBDA with EPOCH, or WINDOW.
 constexpr std::array kHalfLife = {argument("half_life", ArgumentKind::string, 0, "HALFLIFE"),
                                   argument("epoch", ArgumentKind::string, kArgumentOptional, "EPOCH"), kEnd};
 constexpr std::array kLambda = {argument("lambda", ArgumentKind::real, 0, "LAMBDA"),
@@ -248,7 +249,8 @@ constexpr std::array kSized = {argument("capacity", ArgumentKind::integer, 0, "C
                                argument("error", ArgumentKind::real, kArgumentOptional, "ERROR"), kEnd};
 
 constexpr std::array kDecays = {group("by_half_life", ArgumentKind::block, 0, kHalfLife.data()),
-                                group("by_lambda", ArgumentKind::block, 0, kLambda.data()), kEnd};
+                                group("by_lambda", ArgumentKind::block, 0, kLambda.data()),
+                                argument("window", ArgumentKind::string, 0, "WINDOW"), kEnd};
 constexpr std::array kSizes = {argument("bytes", ArgumentKind::integer, 0, "MEMORY"),
                                group("by_items", ArgumentKind::block, 0, kSized.data()), kEnd};
 constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("increment", ArgumentKind::integer),

@@ -58,6 +58,9 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (call.is(index, "EPOCH")) {
     return read_time(call, value, epoch_);
   }
+  if (call.is(index, "WINDOW")) {
+    return read_time(call, value, window_);
+  }
   if (call.is(index, "LAMBDA")) {
     return read_share(call, value, "lambda must lie between 0 and 1, both excluded", lambda_);
   }
@@ -77,7 +80,8 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
     rounding_ = call.is(value, "STRICT") ? CountRounding::strict : CountRounding::balanced;
     return {};
   }
-  return wrong("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known");
+  return wrong(
+      "unknown argument: HALFLIFE, LAMBDA, EPOCH, WINDOW, MEMORY, CAPACITY, ERROR, ROUNDING, HASH and SEED are known");
 }
 
 Result<void> HotRequest::read(const Call& call, std::size_t first) {
@@ -113,8 +117,12 @@ Result<HotSettings> HotRequest::settings() const {
   if (fpr_ && !capacity_keys_) {
     return wrong("ERROR needs CAPACITY: of how many items");
   }
+  if (window_ && (half_life_ || lambda_ || epoch_)) {
+    return wrong("WINDOW cannot be combined with HALFLIFE, LAMBDA and EPOCH: counts of a window do not decay");
+  }
   MANKAI_ASSIGN(const auto decay, this->decay());
   return HotSettings{.decay = decay,
+                     .window = window_.value_or(Duration()),
                      .bytes = capacity_keys_ ? 0 : bytes_.value_or(kDefaultBytes),
                      .capacity_keys = capacity_keys_.value_or(0),
                      .fpr = fpr_.value_or(kDefaultFpr),
@@ -129,16 +137,22 @@ void replicate_creation(const Call& call, const HotSettings& settings) {
   // Exact: a multiple of 2^-32 is a double, and 17 digits distinguish all doubles.
   std::snprintf(lambda.data(), lambda.size(), "%.17g", settings.decay.lambda());
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
-  const std::string epoch = to_text(settings.decay.epoch);
   const HashText hash = hash_text(settings.hash);
   const char* const rounding = kCountRoundingNames[static_cast<std::size_t>(settings.rounding)].data();
+  const std::string epoch = to_text(settings.decay.epoch);
+  const std::string window = to_text(settings.window);
+  // Of a window, the rounding is given twice, so that both take as many arguments.
+  const std::array<const char*, 4> counts =
+      settings.window != Duration()
+          ? std::array{"WINDOW", window.c_str(), "ROUNDING", rounding}
+          : std::array{"LAMBDA", static_cast<const char*>(lambda.data()), "EPOCH", epoch.c_str()};
   if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
-                     epoch.c_str(), "MEMORY", std::to_string(settings.bytes).c_str(), "ROUNDING", rounding, "HASH",
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), counts[0], counts[1], counts[2],
+                     counts[3], "MEMORY", std::to_string(settings.bytes).c_str(), "ROUNDING", rounding, "HASH",
                      hash.name.data(), "SEED", hash.seed.data());
   } else {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
-                     epoch.c_str(), "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccccc", call.key(), counts[0], counts[1], counts[2],
+                     counts[3], "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
                      "ROUNDING", rounding, "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }

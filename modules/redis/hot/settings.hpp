@@ -22,6 +22,7 @@ class HotRequest {
   [[nodiscard]] Result<Decay> decay() const;
 
   std::optional<Duration> half_life_;
+  std::optional<Duration> window_;
   std::optional<double> lambda_;
   std::optional<Duration> epoch_;
   std::optional<std::uint64_t> bytes_;

@@ -24,11 +24,18 @@ DecayedTop::Options options_of(const HotSettings& settings) noexcept {
           .bytes = settings.bytes,
           .rounding = settings.rounding,
           .decay = settings.decay,
+          .window = settings.window,
           .hash = settings.hash,
           .memory = engine_memory()};
 }
 
-Result<void> check_decay(const Decay& decay) {
+Result<void> check_decay(const HotSettings& settings) {
+  const Decay& decay = settings.decay;
+  if (settings.window != Duration()) {
+    return settings.window >= std::chrono::milliseconds(DecayedTop::kPanesOfWindow)
+               ? Result<void>()
+               : fail(ErrorCode::invalid_argument, "a window of less than 8 milliseconds: take a longer one");
+  }
   if (decay.lambda_q32 == 0 || decay.lambda_q32 >= kLambdaOne) {
     return fail(ErrorCode::invalid_argument, "lambda must lie between 0 and 1, both excluded");
   }
@@ -47,7 +54,7 @@ std::unexpected<Error> fail_too_large(std::uint64_t bytes) {
 }  // namespace
 
 Result<HotValue> HotValue::create(const HotSettings& settings) {
-  MANKAI_TRY(check_decay(settings.decay));
+  MANKAI_TRY(check_decay(settings));
   if (settings.bytes > kMostBytes) {
     return fail_too_large(settings.bytes);
   }
@@ -66,22 +73,21 @@ double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noe
   return rounded(filter().estimate(digest).raw);
 }
 
-double HotValue::share_left(Time at) const noexcept {
-  const Tick then = tick_of(at, filter().epoch());
-  const Tick now = filter().tick();
-  return then > now ? std::pow(filter().decay().lambda(), static_cast<double>(then.value - now.value)) : 1;
-}
-
-// At the start of an epoch, (λ + λ² + …) epochs of events remain; later events count in full.
+// At the start of an epoch, (λ + λ² + …) epochs of events remain; later events count in full. Of a window, its panes
+// remain, and of a balanced count less of the oldest pane as the newest grows.
 double HotValue::count_of_steady_stream(Time at) const noexcept {
   const Tick tick = std::max(tick_of(at, filter().epoch()), filter().tick());
   const Duration elapsed = std::max(Duration(at - start_of(tick, filter().epoch())), kLeastElapsed);
   const double lambda = filter().decay().lambda();
+  if (filter().window() != Duration()) {
+    const bool is_strict = filter().rounding() == CountRounding::strict;
+    return seconds_of(filter().window()) + (is_strict ? seconds_of(elapsed) : 0);
+  }
   return seconds_of(filter().epoch()) * lambda / (1 - lambda) + seconds_of(elapsed);
 }
 
 double HotValue::count(std::string_view key, Time at) const noexcept {
-  return rounded(filter().estimate(filter().hasher()(key)).raw * share_left(at));
+  return rounded(filter().estimate(filter().hasher()(key), at).raw);
 }
 
 double HotValue::rate(std::string_view key, Time at) const noexcept {
@@ -90,10 +96,9 @@ double HotValue::rate(std::string_view key, Time at) const noexcept {
 }
 
 std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Time at) const {
-  const double left = share_left(at);
   std::vector<Item> items;
-  for (const DecayedTop::Entry& entry : filter().top(most, skip)) {
-    if (const double count = rounded(entry.count.raw * left); count > kNothing) {
+  for (const DecayedTop::Entry& entry : filter().top(most, skip, at)) {
+    if (const double count = rounded(entry.count.raw); count > kNothing) {
       items.push_back({.key = entry.key, .count = count});
     }
   }

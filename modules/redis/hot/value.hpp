@@ -19,6 +19,7 @@ namespace mankai::redis {
 /// What a filter is created with; replicas get all of it.
 struct HotSettings {
   Decay decay;
+  Duration window{};        ///< instead of decaying; 0: none
   std::uint64_t bytes = 0;  ///< of the image; 0: sized by capacity
   std::uint64_t capacity_keys = 0;
   double fpr = 0;  ///< rate of items whose count is too high
@@ -66,8 +67,6 @@ class HotValue : public FilterValue<DecayedTop> {
   explicit HotValue(DecayedTop filter) noexcept : FilterValue(std::move(filter)) {}
 
  private:
-  /// The decay factor from the newest epoch to a moment.
-  [[nodiscard]] double share_left(Time at) const noexcept;
   /// The count at a moment of a steady stream of one event per second.
   [[nodiscard]] double count_of_steady_stream(Time at) const noexcept;
 };
