@@ -36,7 +36,7 @@ TopSettings settings_of(std::uint32_t most, Duration half_life = {}) {
 }
 
 std::optional<std::string> add(TopList& list, const std::string& item, std::uint32_t increment, Time at = kStart) {
-  const auto expelled = list.add(list.hasher()(item), item, increment, list.event_at(at)).value();
+  const auto expelled = list.add(list.hasher()(item), item, increment, at).value();
   return expelled ? std::optional<std::string>(*expelled) : std::nullopt;
 }
 

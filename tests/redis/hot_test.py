@@ -5,6 +5,7 @@ import unittest
 
 from client import Error, render
 from contract_test import lines_of, matches
+from engine_test import limit_filters
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
 from harness import OneServerTest, RedisTest, ROUNDS, SEED, in_both_protocols, main, needs_module
 
@@ -297,6 +298,13 @@ class ModelTest(OneServerTest):
                         self.assertGreaterEqual(count * (1 + 1e-9) + 2**-16, model.count(item, at), (item, at))
                         if memory == 262_144:  # no two items meet in every cell
                             self.assertLess(count, model.count(item, at) + 1 / 32, (item, at))
+
+    def test_the_sum_takes_the_memory_of_the_value(self):
+        self.client.must("HOT.RESERVE", "a", "MEMORY", 100_000)
+        self.client.must("COPY", "a", "b")
+        limit_filters(self.client, self.client.must("MEMORY", "USAGE", "a") + 100)
+        self.addCleanup(limit_filters, self.client, 0)
+        self.client.must("HOT.MERGE", "a", "b")
 
     def test_a_merge_counts_the_events_of_all(self):
         """Nodes whose clocks differ by hours: never too low, and near the truth of all events together."""

@@ -211,8 +211,10 @@ class ContractTest(OneServerTest):
                 (("TOPK.RESERVE", "g", 3), "+OK"), (("TOPK.INCRBYAT", "g", 5, "a", 3, "b", 2), "*[$-1 $-1]"),
                 (("TOPK.LIST", "g", "withcount"), '*["a" :3 "b" :2]'),  # without a half-life, the time has no effect
                 (("TOPK.INCRBY", "g", "c", 0), "*[$-1]"), (("TOPK.QUERY", "g", "c"), "*[:0]"),
-                (("TOPK.RESERVE", "long", 1 << 24), "+OK"), (("TOPK.QUERY", "long", *range(8)), too_many),
-                (("TOPK.ADD", "long", *range(8)), too_many), (("TOPK.ADD", "long", *range(7)), f"*[{' '.join(['$-1'] * 7)}]")):
+                (("TOPK.RESERVE", "longer", 1 << 24), "-ERR k must be in the range [1, 16777215]"),
+                (("TOPK.RESERVE", "long", (1 << 21) - 1), "+OK"), (("TOPK.QUERY", "long", *range(9)), too_many),
+                (("TOPK.COUNT", "long", *range(9)), f"*[{' '.join([':0'] * 9)}]"),
+                (("TOPK.ADD", "long", *range(9)), too_many), (("TOPK.ADD", "long", *range(8)), f"*[{' '.join(['$-1'] * 8)}]")):
             self.assertEqual(render(self.client.call(*words)), reply, words)
 
     def test_a_bad_increment_ends_the_command(self):
@@ -335,7 +337,30 @@ class ModelTest(OneServerTest):
         self.client.must("TOPK.INCRBYAT", "g", now - HOUR, "a", 5, "b", 6)
         self.assertEqual(self.client.must("TOPK.LIST", "g"), [])
         self.assertEqual(self.client.must("TOPK.QUERY", "g", "a", "b"), [1, 1])
-        self.assertEqual(self.client.must("TOPK.ADD", "g", "c"), [b"a"])
+        self.assertIn(self.client.must("TOPK.ADD", "g", "c"), ([b"a"], [b"b"]))  # both weigh a unit of their cells at most
+
+    def test_texts_are_packed_without_memory(self):
+        self.client.must("TOPK.RESERVE", "f", 10)
+        for number in range(300):
+            self.client.must("TOPK.INCRBY", "f", f"{number:0200}", number + 1)
+        limit_filters(self.client, self.client.must("MEMORY", "USAGE", "f") + 100)
+        self.addCleanup(limit_filters, self.client, 0)
+        for number in range(300, 900):
+            for reply in self.client.must("TOPK.INCRBY", "f", f"{number:0200}", number + 1):
+                self.assertNotIsInstance(reply, Error, number)
+        self.assertEqual([len(item) for item in self.client.must("TOPK.LIST", "f")], [200] * 10)
+
+    def test_a_refused_item_changes_nothing(self):
+        now = int(self.client.must("TIME")[0]) * 1000
+        self.client.must("TOPK.RESERVE", "f", 10, "HALFLIFE", "1h")
+        self.client.must("TOPK.INCRBYAT", "f", now, "a", 1)
+        limit_filters(self.client, self.client.must("MEMORY", "USAGE", "f") + 100)
+        self.addCleanup(limit_filters, self.client, 0)
+        before = self.client.must("DEBUG", "DIGEST-VALUE", "f")
+        (reply,) = self.client.must("TOPK.INCRBYAT", "f", now + 20 * HOUR, "b" * 20_000, 1)
+        self.assertIsInstance(reply, Error)
+        self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "f"), before)
+        self.assertEqual(self.client.must("TOPK.COUNT", "f", "a"), [1])
 
     def test_decayed_counts_beside_a_model(self):
         now = int(self.client.must("TIME")[0]) * 1000

@@ -470,17 +470,20 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   advance(std::max(tick(), other.tick()));
   mine.advance(tick());
   theirs.advance(tick());
-  theirs.rebase(panes_[0].ledger->base_octave);
+  // The later base: exponents only decrease, so none exceeds its range.
+  const std::int64_t base = std::max(panes_[0].ledger->base_octave, theirs.panes_[0].ledger->base_octave);
+  rebase(base);
+  theirs.rebase(base);
   image().set_state(kNewest, std::max(image().state(kNewest), theirs.image().state(kNewest)));
   if (keys_inserted() == 0) {
     std::ranges::copy(theirs.image().words(), image().words().begin());
   }
-  if (keys_inserted() == 0 || theirs.keys_inserted() == 0) {
-    image().add_keys(theirs.keys_inserted());
+  const bool is_done = keys_inserted() == 0 || theirs.keys_inserted() == 0;
+  image().set_keys_inserted(add_counts(keys_inserted(), theirs.keys_inserted()));
+  if (is_done) {
     return {};
   }
   panes_[0].ledger->late_records = add_counts(late_records(), theirs.late_records());
-  image().add_keys(theirs.keys_inserted());
   for (std::size_t i = 0; i < pane_count_; ++i) {
     const Pane& from = theirs.panes_[i];
     panes_[i].raise_bar(from.bar());

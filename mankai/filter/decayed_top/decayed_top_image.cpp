@@ -191,8 +191,12 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
   const auto params = source.params<Params>();
   MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
   const std::uint64_t lines = source.header().cells_bytes / kCacheLineBytes;
-  if (params.panes() != 1 && (params.lambda_q32 != kLambdaOne || lines % params.panes() != 0)) {
-    return fail(ErrorCode::corrupt, "a window, at offset 80, of counts that decay or of no whole number of panes");
+  const auto longest_pane = static_cast<std::uint64_t>(kLongestDuration.count()) / kPanesOfWindow;
+  if (params.panes() != 1 &&
+      (params.lambda_q32 != kLambdaOne || params.epoch_us > longest_pane || lines % params.panes() != 0)) {
+    return fail(
+        ErrorCode::corrupt,
+        "a window, at offset 80, of counts that decay, of panes that are too long, or of no whole number of panes");
   }
   if (params.bucket_count() == 0 || params.bucket_count() > kMostBuckets || params.names_lines < Names::kLeastLines ||
       params.names_lines > Names::kMostLines || lines / params.panes() <= lines_beside_sketch(params)) {

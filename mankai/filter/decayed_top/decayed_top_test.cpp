@@ -731,5 +731,43 @@ TEST(DecayedTop, impossible_requests_say_what_to_do) {
   EXPECT_FALSE(refused({.keys = 1000, .decay = kTenth}));
 }
 
+// Old keys leave a full table, however long nothing was counted.
+TEST(DecayedTop, hot_keys_after_a_pause_get_names) {
+  for (const int half_lives : {20, 33, 34, 40, 1000, 3'000'000}) {
+    DecayedTop filter =
+        DecayedTop::create({.bytes = 65536, .decay = Decay::of(0.5, seconds(1)).value(), .hash = {}}).value();
+    const auto insert = [&filter](const std::string& key, Time at) { filter.insert(filter.hasher()(key), key, at); };
+    for (int i = 0; i < 20'000; ++i) {
+      insert("old" + std::to_string(i), Time(seconds(1)));
+    }
+    for (int i = 0; i < 20'000; ++i) {
+      insert("hot" + std::to_string(i % 20), Time(seconds(1 + half_lives)));
+    }
+    const auto top = filter.top(20);
+    EXPECT_EQ(std::ranges::count_if(top, [](const auto& entry) { return entry.key.starts_with("hot"); }), 20)
+        << half_lives;
+  }
+}
+
+// The bases of their weights differ, and the count is far above what one insert adds.
+TEST(DecayedTop, a_merge_of_high_counts_with_different_bases_is_not_too_low) {
+  const Decay decay = Decay::of(std::ldexp(1, -16), seconds(1)).value();
+  const auto create = [&decay] { return DecayedTop::create({.bytes = 65536, .decay = decay, .hash = {}}).value(); };
+  DecayedTop early = create();
+  DecayedTop late = create();
+  const auto insert = [](DecayedTop& filter, const std::string& key, std::int64_t at, std::uint32_t count) {
+    filter.insert(filter.hasher()(key), key, Time(seconds(at)), count);
+  };
+  constexpr std::int64_t kBase = 70'000;
+  constexpr int kInserts = 1024;
+  insert(early, "other", kBase, 1);
+  insert(late, "other", kBase + 100, 1);
+  for (int i = 0; i < kInserts; ++i) {
+    insert(late, "key", kBase + 65'532, DecayedTop::kMostAtOnce);
+  }
+  ASSERT_TRUE(early.merge(late).has_value());
+  EXPECT_GE(early.estimate(early.hasher()(std::string_view("key"))).raw, double{DecayedTop::kMostAtOnce} * kInserts);
+}
+
 }  // namespace
 }  // namespace mankai::test

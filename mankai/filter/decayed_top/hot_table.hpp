@@ -196,12 +196,16 @@ class HotTable {
     const Scaled least = least_of(cells);
     const Scaled sum{scaled_up(least.count, least.exponent - unit) + scaled_up(amount.count, amount.exponent - unit),
                      unit};
-    const Bucket& bucket = buckets_[place.bucket];
+    Bucket& bucket = buckets_[place.bucket];
     const std::uint32_t coldest = coldest_of(bucket);
-    const std::uint64_t bar = bucket.count(coldest);
-    if (bar == 0 || scaled_up(sum.count, unit - bucket.exponent()) >
-                        bar + scaled_up(event.count, event.exponent - bucket.exponent())) {
-      return {.slot = place.bucket * kWays + coldest, .sum = sum};
+    const std::uint32_t slot = place.bucket * kWays + coldest;
+    if (bucket.count(coldest) == 0) {
+      return {.slot = slot, .sum = sum};
+    }
+    make_room(bucket, sum.top());  // after a pause its exponent is too low to compare
+    if (scaled_up(sum.count, unit - bucket.exponent()) >
+        bucket.count(coldest) + scaled_up(event.count, event.exponent - bucket.exponent())) {
+      return {.slot = slot, .sum = sum};
     }
     raise(cells, sum, octave);
     return {.slot = kNoSlot, .sum = sum};

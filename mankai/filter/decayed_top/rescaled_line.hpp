@@ -142,7 +142,7 @@ class RescaledCells {
       }
       // A line that was last used long ago, or never, is some thousand octaves too fine.
       if (!fit(line, octave)) {
-        make_room(line, octave, bits_of(count) - static_cast<int>(width(line)));
+        make_room(line, octave, std::max(bits_of(count), sum.top() - line.exponent()) - static_cast<int>(width(line)));
       }
     }
   }

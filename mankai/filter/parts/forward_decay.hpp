@@ -12,8 +12,8 @@
 
 namespace mankai {
 
-/// A weight between 2^octave · down / 2^32 and 2^octave · up / 2^32; the factors are in [1, 2] and at most 2 / 2^32
-/// apart. Both are exact if the weight is a power of two, and always if λ is 1.
+/// A weight between 2^octave · down / 2^32 and 2^octave · up / 2^32; the factors are 1 to 2 + 2^-32, and at most
+/// 2 / 2^32 apart. Both are exact if the weight is a power of two, and always if λ is 1.
 struct ForwardWeight {
   std::int64_t octave = 0;
   std::uint64_t down = 0;

@@ -191,13 +191,13 @@ Answer hot_merge(Call& call) {
   MANKAI_TRY(lookup.may_be_absent());
   Sources<ImageKey<HotValue>> sources;
   MANKAI_TRY(sources.open(call, 2));
-  const std::uint64_t bytes = sources[0].filter().image_bytes();
+  const std::uint64_t bytes = (lookup.is_absent() ? sources[0] : *lookup.value()).filter().image_bytes();
   constexpr std::uint64_t kMergedBytesPerUnit = 16;  // all units take some seconds: one source of the largest size
   if (is_too_much(call, bytes / kMergedBytesPerUnit * sources.size())) {
     return refuse("ERR too many bytes in one command; merge fewer filters per command");
   }
   MemoryLimit limit(call.context());
-  lookup.limit(limit);
+  limit.set_filter(sizeof(ImageKey<HotValue>));  // the sum replaces the value
   const std::size_t copied = lookup.is_absent() ? 1 : 0;
   auto sum = (lookup.is_absent() ? sources.key(0) : *lookup.found()).copy();
   for (std::size_t i = copied; sum && i < sources.size(); ++i) {

@@ -34,10 +34,9 @@ Result<void> must_exist(const TopLookup& lookup) {
   return lookup.is_absent() ? refuse("TopK: key does not exist") : lookup.must_be_whole();
 }
 
-// An item takes a pass over the list at worst; 2^27 steps take up to half a second.
+// An item takes a pass over the list at worst.
 Result<void> must_be_short(const Call& call, const TopList& list, std::size_t items) {
-  constexpr std::uint64_t kItemsPerUnit = 8;
-  return is_too_much(call, items * (1 + list.most() / kItemsPerUnit))
+  return is_too_much(call, items * (1 + std::uint64_t{list.most()}))
              ? refuse("ERR too many items in one command for a list of this length; send fewer items per command")
              : Result<void>();
 }
@@ -77,6 +76,9 @@ Result<Duration> read_half_life(const Call& call, std::size_t index) {
 Result<TopSettings> read_settings(const Call& call, std::size_t options) {
   TopSettings settings;
   MANKAI_ASSIGN(settings.most, read_dimension(call, 2, "TopK: invalid k"));
+  if (settings.most > TopList::kMostListed) {
+    return refuse("ERR k must be in the range [1, 16777215]");
+  }
   if (std::size_t i = 3; i < options) {
     MANKAI_ASSIGN(settings.width, read_dimension(call, i++, "TopK: invalid width"));
     MANKAI_ASSIGN(settings.depth, read_dimension(call, i++, "TopK: invalid depth"));
@@ -189,8 +191,7 @@ class Counting {
     }
     std::optional<std::string_view> expelled;
     if (*increment != 0) {
-      event_ = is_changed_ ? event_ : list_.event_at(at_.value_or(Moment{}));
-      const auto added = list_.add(digest, item, *increment, event_);
+      const auto added = list_.add(digest, item, *increment, at_.value_or(Moment{}));
       if (!added) {
         refused_ = memory_error(kNoMemory);
         return call.error(refused_);
@@ -205,7 +206,6 @@ class Counting {
  private:
   TopList& list_;
   std::optional<Moment> at_;
-  Scaled event_;
   const char* refused_ = nullptr;
   std::size_t done_ = 0;
   bool is_changed_ = false;
@@ -266,11 +266,13 @@ std::uint64_t rounded(double count) noexcept {
   return static_cast<std::uint64_t>(std::round(std::min(count, kMost)));
 }
 
-template <class Reply>
+template <bool takes_passes, class Reply>
 Answer reply_each(const Call& call, const Reply& reply) {
   const TopLookup lookup(call, kRead);
   MANKAI_TRY(must_exist(lookup));
-  MANKAI_TRY(must_be_short(call, *lookup.value(), call.size() - kFirstItem));
+  if (takes_passes) {
+    MANKAI_TRY(must_be_short(call, *lookup.value(), call.size() - kFirstItem));
+  }
   call.array(call.size() - kFirstItem);
   for (std::size_t i = kFirstItem; i < call.size(); ++i) {
     reply(*lookup.value(), call.text(i));
@@ -279,13 +281,13 @@ Answer reply_each(const Call& call, const Reply& reply) {
 }
 
 Answer topk_query(Call& call) {
-  return reply_each(call, [&](const TopList& list, std::string_view item) { call.truth(list.is_listed(item)); });
+  return reply_each<true>(call, [&](const TopList& list, std::string_view item) { call.truth(list.is_listed(item)); });
 }
 
 Answer topk_count(Call& call) {
   const Moment now = clock_now();
-  return reply_each(call,
-                    [&](const TopList& list, std::string_view item) { call.number(rounded(list.count(item, now))); });
+  return reply_each<false>(
+      call, [&](const TopList& list, std::string_view item) { call.number(rounded(list.count(item, now))); });
 }
 
 Answer topk_list(Call& call) {

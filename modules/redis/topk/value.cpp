@@ -23,6 +23,7 @@ constexpr std::int64_t kFirstOctave = 64;
 constexpr std::size_t kEntryBytes = 12;
 constexpr std::size_t kUnitBytes = sizeof(std::uint32_t);
 constexpr std::uint64_t kMostUnits = ~std::uint32_t{0};
+constexpr std::uint64_t kMostTextBytes = ~std::uint32_t{0};
 /// Slots have numbers of 32 bits.
 constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 27;
 
@@ -151,7 +152,8 @@ std::uint32_t TopList::View::append(std::string_view text) const noexcept {
 }
 
 bool TopList::View::has_room(std::size_t text_bytes) const noexcept {
-  return units_of(text_bytes) <= std::min<std::uint64_t>(texts.size() / kUnitBytes, kMostUnits) - ledger->used;
+  return text_bytes <= kMostTextBytes &&
+         units_of(text_bytes) <= std::min<std::uint64_t>(texts.size() / kUnitBytes, kMostUnits) - ledger->used;
 }
 
 TopList::Entry* TopList::View::find(HotPlace place) const noexcept {
@@ -160,13 +162,20 @@ TopList::Entry* TopList::View::find(HotPlace place) const noexcept {
   return found == listed().end() ? nullptr : &*found;
 }
 
-// An item with the lowest count, which becomes the bar. Counts never decrease, so none is below the bar.
+// An item with the lowest count, which becomes the bar. Counts never decrease, so none is below the bar. Second, tests
+// the one that was listed last: alone with the lowest count, it would be at the end of a pass.
 std::uint32_t TopList::View::find_coldest() const noexcept {
+  constexpr std::uint32_t kAhead = 8;
   const auto size = static_cast<std::uint32_t>(entries.size());
+  const auto at_step = [&](std::uint32_t step) {
+    const std::uint32_t at = ledger->hand + step;
+    return at < size ? at : at - size;
+  };
   std::uint32_t coldest = ledger->hand;
   Scaled least = table.estimate(entries[coldest].place());
-  for (std::uint32_t at = coldest + 1, i = 1; i < size && ledger->bar() < least; ++i, ++at) {
-    at = at == size ? 0 : at;
+  for (std::uint32_t i = 1; i < size && ledger->bar() < least; ++i) {
+    const std::uint32_t at = at_step(i == 1 ? size - 1 : i - 1);
+    table.prefetch(entries[at_step(std::min(i + kAhead, size - 1))].place());
     if (const Scaled count = table.estimate(entries[at].place()); count < least) {
       least = count;
       coldest = at;
@@ -197,16 +206,11 @@ void TopList::settle() noexcept {
     view.ledger->base_octave = octave;
   }
   octave_ = static_cast<std::int32_t>(relative(octave));
+  newest_weight_ = decay_.weight(tick());
 }
 
 // The earliest events weigh nothing, as those of the first octave.
-Scaled TopList::event_at(Time at) noexcept {
-  const Tick tick = decays() ? tick_of(at, epoch()) : Tick{};
-  if (tick > this->tick()) {
-    image().set_state(kTick, tick.value);
-    settle();
-  }
-  const ForwardWeight weight = decay_.weight(tick);
+Scaled TopList::event_of(const ForwardWeight& weight) const noexcept {
   const std::int64_t octave = std::max<std::int64_t>(relative(weight.octave), -kMostHotOctave);
   return {.count = weight.up, .exponent = static_cast<std::int32_t>(octave) - kFactorBits};
 }
@@ -220,17 +224,26 @@ void TopList::prefetch(std::span<const std::string_view> items, std::span<Digest
 }
 
 Result<std::optional<std::string_view>> TopList::add(Digest digest, std::string_view item, std::uint32_t increment,
-                                                     Scaled event) {
+                                                     Time at) {
   View view = this->view();
-  const Scaled all{event.count * increment, event.exponent};
+  const Tick then = decays() ? tick_of(at, epoch()) : Tick{};
+  const ForwardWeight weight = then == tick() ? newest_weight_ : decay_.weight(then);
+  const auto all_of = [increment](Scaled one) { return Scaled{one.count * increment, one.exponent}; };
   const HotPlace place = view.table.place_of(digest);
   std::uint32_t slot = view.table.find(place);
   const bool is_marked = slot != Table::kNoSlot && view.table.is_named(slot);
   if (!is_marked && !view.has_room(item.size()) &&
-      (view.ledger->listed < most() || !(sum_of(view.table.estimate(place), all) < view.ledger->bar()))) {
+      (view.ledger->listed < most() || then > tick() ||
+       !(sum_of(view.table.estimate(place), all_of(event_of(weight))) < view.ledger->bar()))) {
     MANKAI_TRY(make_room(item.size()));
     view = this->view();
   }
+  if (then > tick()) {
+    image().set_state(kTick, then.value);
+    settle();
+  }
+  const Scaled event = event_of(weight);
+  const Scaled all = all_of(event);
   image().set_keys_inserted(std::min(keys_inserted() + increment, kMaxKeysInserted));
   Scaled count;
   if (slot != Table::kNoSlot) {
@@ -266,19 +279,19 @@ Result<std::optional<std::string_view>> TopList::add(Digest digest, std::string_
     return std::nullopt;
   }
   std::optional<std::string_view> expelled;
-  std::uint32_t at = view.ledger->listed;
-  if (at < view.entries.size()) {
+  std::uint32_t entry = view.ledger->listed;
+  if (entry < view.entries.size()) {
     ++view.ledger->listed;
   } else {
-    at = view.find_coldest();
+    entry = view.find_coldest();
     if (count < view.ledger->bar()) {
       return std::nullopt;
     }
-    expelled = view.text_of(view.entries[at]);
-    outside_ -= static_cast<std::uint32_t>(mark(view.table.find(view.entries[at].place()), false));
-    view.ledger->hand = at + 1 == view.entries.size() ? 0 : at + 1;
+    expelled = view.text_of(view.entries[entry]);
+    outside_ -= static_cast<std::uint32_t>(mark(view.table.find(view.entries[entry].place()), false));
+    view.ledger->hand = entry + 1 == view.entries.size() ? 0 : entry + 1;
   }
-  view.entries[at] = {.bucket = place.bucket, .text = view.append(item), .tag = place.tag, .zero = 0};
+  view.entries[entry] = {.bucket = place.bucket, .text = view.append(item), .tag = place.tag, .zero = 0};
   outside_ += static_cast<std::uint32_t>(mark(slot, true));
   return expelled;
 }
@@ -290,31 +303,33 @@ Result<void> TopList::make_room(std::size_t text_bytes) {
   for (const Entry& entry : before.listed()) {
     units += units_of(before.text_of(entry).size());
   }
-  if (units > kMostUnits / 2) {
+  if (text_bytes > kMostTextBytes || units > kMostUnits / 2) {
     return fail(ErrorCode::out_of_space, "texts of more than 8 GiB");
   }
   const auto front = static_cast<std::size_t>(before.texts.data() - std::as_bytes(image().words()).data());
-  const std::uint64_t texts = units * kUnitBytes * 4 / 3 > before.texts.size() ? 2 * units * kUnitBytes : 0;
-  // The texts to be packed are in a region of their own, or in the image before.
-  Region copy;
   std::optional<Image> larger;
-  if (texts == 0) {
-    MANKAI_ASSIGN(copy, Region::allocate(engine_memory(), before.texts.size()));
-    std::memcpy(copy.bytes().data(), before.texts.data(), before.texts.size());
-  } else {
-    const std::uint64_t cells = front + align_up<std::uint64_t>(texts, kCacheLineBytes);
+  if (units * kUnitBytes * 4 / 3 > before.texts.size()) {
+    const std::uint64_t cells = front + align_up<std::uint64_t>(2 * units * kUnitBytes, kCacheLineBytes);
     MANKAI_ASSIGN(larger, Image::create(kKind, {.hash = hash(), .cells_bytes = cells}, engine_memory()));
     larger->header() = image().header();
     larger->header().cells_bytes = cells;
     std::memcpy(larger->words().data(), image().words().data(), front);
   }
-  View packed = view_of(larger ? *larger : image());
-  View source = packed;
-  source.texts = larger ? before.texts : copy.bytes();
-  packed.ledger->used = 0;
+  const View packed = view_of(larger ? *larger : image());
+  std::vector<Entry*> entries;
+  entries.reserve(packed.listed().size());
   for (Entry& entry : packed.listed()) {
-    entry.text = packed.append(source.text_of(entry));
+    entries.push_back(&entry);
   }
+  std::ranges::sort(entries, {}, [](const Entry* entry) { return entry->text; });
+  std::uint32_t to = 0;
+  for (Entry* const entry : entries) {
+    const auto size = static_cast<std::uint32_t>(units_of(before.text_of(*entry).size()));
+    std::memmove(packed.texts.data() + std::size_t{to} * kUnitBytes,
+                 before.texts.data() + std::size_t{entry->text} * kUnitBytes, std::size_t{size} * kUnitBytes);
+    entry->text = std::exchange(to, to + size);
+  }
+  packed.ledger->used = to;
   if (larger) {
     image() = std::move(*larger);
   }
@@ -352,7 +367,11 @@ std::vector<TopList::Item> TopList::items(Time at) const {
   std::vector<Item> items;
   items.reserve(view.listed().size());
   for (const Entry& entry : view.listed()) {
-    items.push_back({.text = view.text_of(entry), .count = value_of(view.table.estimate(entry.place()), weight)});
+    view.table.prefetch(entry.place());
+    items.push_back({.text = view.text_of(entry), .count = 0});
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].count = value_of(view.table.estimate(view.listed()[i].place()), weight);
   }
   std::ranges::sort(items, [](const Item& left, const Item& right) {
     return left.count != right.count ? left.count > right.count : left.text < right.text;
@@ -373,8 +392,9 @@ Result<TopList> TopList::from_image(AssembledImage source) {
   const auto params = image.params<Params>();
   const auto most_epoch = static_cast<std::uint64_t>(kLongestDuration.count() / kEpochsPerHalfLife);
   const auto least_epoch = static_cast<std::uint64_t>(kLeastHalfLife.count() / kEpochsPerHalfLife);
-  if (params.most == 0 || params.buckets == 0 || params.buckets > kMostBuckets || params.sketch_lines == 0 ||
-      params.zero != 0 || lines_before_texts(params) > image.header().cells_bytes / kCacheLineBytes ||
+  if (params.most == 0 || params.most > kMostListed || params.buckets == 0 || params.buckets > kMostBuckets ||
+      params.sketch_lines == 0 || params.zero != 0 ||
+      lines_before_texts(params) > image.header().cells_bytes / kCacheLineBytes ||
       (params.epoch_us != 0 && (params.epoch_us < least_epoch || params.epoch_us > most_epoch))) {
     return fail(ErrorCode::corrupt, "the shape of a list at offset 64 does not fit its cells");
   }
@@ -402,7 +422,7 @@ Result<void> TopList::check() {
     return fail(ErrorCode::corrupt, "an impossible ledger or table of a list");
   }
   std::vector<std::uint64_t> places;
-  std::uint64_t units = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> texts;  // begin and end
   for (const Entry& entry : view.listed()) {
     const std::uint64_t room = ledger.used - std::min(ledger.used, entry.text);
     if (room == 0 || units_of(view.text_of(entry).size()) > room) {
@@ -417,13 +437,15 @@ Result<void> TopList::check() {
     }
     outside_ += static_cast<std::uint32_t>(!is_marked);
     marked -= static_cast<std::uint64_t>(is_marked);
-    units += units_of(view.text_of(entry).size());
+    texts.emplace_back(entry.text, entry.text + units_of(view.text_of(entry).size()));
     places.push_back(std::uint64_t{place.bucket} << 16U | place.tag);
   }
   std::ranges::sort(places);
+  std::ranges::sort(texts);
+  const auto overlap = [](const auto& left, const auto& right) { return left.second > right.first; };
   const bool is_full = ledger.listed == most();
-  if (marked != 0 || units > ledger.used || std::ranges::adjacent_find(places) != places.end() ||
-      (!is_full && ledger.bar_count != 0)) {
+  if (marked != 0 || std::ranges::adjacent_find(texts, overlap) != texts.end() ||
+      std::ranges::adjacent_find(places) != places.end() || (!is_full && ledger.bar_count != 0)) {
     return fail(ErrorCode::corrupt, "items of a list that do not fit together");
   }
   return {};

@@ -9,10 +9,10 @@
 /// hottest, and a sketch all others. Counts decay only if there is a half-life, and then forward: the order of two
 /// items never changes by time.
 ///
-/// An item is listed when its count reaches the lowest one of the list, whose item is expelled. Events of a listed item
-/// change its slot of the table only. The lowest count is therefore known by a lower bound, the bar: most events end at
-/// a comparison with it. Beyond it a hand goes around the list to an item whose count equals the bar; if there is none,
-/// the lowest count becomes the bar. So each way around raises the bar, which never exceeds 1/k of all events.
+/// An item is listed when its count reaches the lowest one of the list, whose item is expelled. Counts never decrease,
+/// so the lowest one is known by a lower bound, the bar: most events end at a comparison with it. Beyond it a hand goes
+/// around the list to an item whose count equals the bar; if there is none, the lowest count becomes the bar. So each
+/// way around raises the bar.
 ///
 /// Listed items usually are in the table, and marked there. One whose bucket has hotter items has its count in the
 /// sketch, and is found by a pass over the list.
@@ -59,6 +59,8 @@ class TopList : public FilterBase {
                                        .layout = ImageLayout::flat,
                                        .is_of_one_moment = true,
                                        .load_command = "topk.loadchunk"};
+  /// Longest list, and largest increment of an item.
+  static constexpr std::uint32_t kMostListed = (1U << 24) - 1;
   static constexpr std::uint32_t kMostIncrement = 100'000;
   static constexpr Duration kLeastHalfLife = std::chrono::milliseconds(64);
 
@@ -86,15 +88,13 @@ class TopList : public FilterBase {
   /// Start of the newest epoch that had an event.
   [[nodiscard]] Time newest() const noexcept;
 
-  /// The weight of an event at a time, which advances the list to it if it is later.
-  [[nodiscard]] Scaled event_at(Time at) noexcept;
   /// Hashes items and fetches their lines. Shape: items[c], digests[at least c].
   void prefetch(std::span<const std::string_view> items, std::span<Digest> digests) const noexcept;
-  /// Counts `increment` events of an item, 1 to kMostIncrement. Returns the item that was expelled, valid until the
-  /// next change. Pre: `digest` is hasher()(item), `event` is that of the newest call of event_at. Errors: out_of_space
-  /// for an item that would be listed; then nothing has changed.
+  /// Counts `increment` events of an item at a time, 1 to kMostIncrement. A later time than the newest advances the
+  /// list. Returns the item that was expelled, valid until the next change. Pre: `digest` is hasher()(item). Errors:
+  /// out_of_space for an item that may be listed; then nothing has changed. Throws bad_alloc before any change.
   [[nodiscard]] Result<std::optional<std::string_view>> add(Digest digest, std::string_view item,
-                                                            std::uint32_t increment, Scaled event);
+                                                            std::uint32_t increment, Time at);
 
   [[nodiscard]] bool is_listed(std::string_view item) const noexcept;
   /// The count as of a time, or of the newest event if that is later; never too low.
@@ -159,6 +159,7 @@ class TopList : public FilterBase {
     return Duration(static_cast<std::int64_t>(image().params<Params>().epoch_us));
   }
   [[nodiscard]] ForwardWeight weight_at(Time at) const noexcept;
+  [[nodiscard]] Scaled event_of(const ForwardWeight& weight) const noexcept;
   [[nodiscard]] double value_of(Scaled count, const ForwardWeight& weight) const noexcept;
   [[nodiscard]] std::int64_t relative(std::int64_t octave) const noexcept;
   void settle() noexcept;
@@ -166,8 +167,9 @@ class TopList : public FilterBase {
   [[nodiscard]] Result<void> check();
 
   ForwardDecay decay_;
-  std::int32_t octave_ = 0;    ///< of the newest epoch's weight, relative
-  std::uint32_t outside_ = 0;  ///< listed items that are not in the table
+  ForwardWeight newest_weight_;  ///< of the newest epoch
+  std::int32_t octave_ = 0;      ///< its octave, relative
+  std::uint32_t outside_ = 0;    ///< listed items that are not in the table
 };
 
 }  // namespace mankai::redis
