@@ -124,6 +124,14 @@ void expect_bounded(const Subject& filter, const ExactCounts& exact, bool is_dra
   }
 }
 
+void insert_often(Subject& filter, ExactCounts& exact, Digest digest, std::size_t times) {
+  const std::vector<Digest> often(times, digest);
+  filter.insert(std::span<const Digest>(often));
+  for (const Digest each : often) {
+    exact.insert(each);
+  }
+}
+
 // Goal: no sequence of inserts, ticks, images and batches makes a count wrong by more than its rounding.
 TEST_P(DecayedCountsContract, counts_are_as_exact_as_their_rounding) {
   if (!option_of(GetParam().parsed, "window").empty()) {
@@ -142,14 +150,7 @@ TEST_P(DecayedCountsContract, counts_are_as_exact_as_their_rounding) {
           exact.advance(filter.decay().lambda());
           break;
         case 1: filter = filter.from_bytes(filter.to_bytes()).value(); break;
-        case 2: {
-          const std::vector<Digest> often(1 + random.below(30), digest);
-          filter.insert(std::span<const Digest>(often));
-          for (const Digest each : often) {
-            exact.insert(each);
-          }
-          break;
-        }
+        case 2: insert_often(filter, exact, digest, 1 + random.below(30)); break;
         default:
           filter.insert(digest);
           exact.insert(digest);
