@@ -204,28 +204,6 @@ class Adder {
   std::uint64_t keys_read_ = 0;
 };
 
-// Kinds that count, and those whose keys expire, change with every key, also with a known one.
-bool takes_every_key(const AnyFilter& filter) {
-  const KindDescription& info = filter.kind();
-  return info.can_count || info.forgets;
-}
-
-// Kinds that grow have no capacity, nor have those in which new keys replace old ones.
-bool has_capacity(const AnyFilter& filter) {
-  const KindDescription& info = filter.kind();
-  return !info.can_grow && (!info.forgets || info.has_time);
-}
-
-// Distinct keys, which fill a filter: kinds that count insert a repeated key again, but their estimate counts it once.
-std::uint64_t distinct_keys(const AnyFilter& filter) {
-  const std::uint64_t keys = filter.keys_inserted();
-  if (keys <= filter.capacity_keys() || !takes_every_key(filter)) {
-    return keys;
-  }
-  const double estimate = filter.describe().keys_estimate;
-  return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
-}
-
 void summarize(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
@@ -288,8 +266,7 @@ Result<int> run(const AddRequest& request) {
   MANKAI_TRY(adder.finish_acks());
   const Outcome outcome{.keys_read = adder.keys_read(), .keys_new = filter.keys_inserted() - keys_before};
   summarize(request, filter, outcome);
-  if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
-      has_capacity(filter) && !warning.empty()) {
+  if (const std::string warning = capacity_warning(filter); !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }
   return exit_code_after_stop(0);

@@ -112,6 +112,35 @@ std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
                      human_count(capacity));
 }
 
+bool takes_every_key(const AnyFilter& filter) {
+  const KindDescription& info = filter.kind();
+  return info.can_count || info.forgets;
+}
+
+namespace {
+
+// Kinds that grow have no capacity, nor have those in which new keys replace old ones.
+bool has_capacity(const AnyFilter& filter) {
+  const KindDescription& info = filter.kind();
+  return !info.can_grow && (!info.forgets || info.has_time);
+}
+
+// Distinct keys, which fill a filter: kinds that count insert a repeated key again, but their estimate counts it once.
+std::uint64_t distinct_keys(const AnyFilter& filter) {
+  const std::uint64_t keys = filter.keys_inserted();
+  if (keys <= filter.capacity_keys() || !takes_every_key(filter)) {
+    return keys;
+  }
+  const double estimate = filter.describe().keys_estimate;
+  return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
+}
+
+}  // namespace
+
+std::string capacity_warning(const AnyFilter& filter) {
+  return has_capacity(filter) ? capacity_warning(distinct_keys(filter), filter.capacity_keys()) : "";
+}
+
 std::string dropped_words(const RecoveryReport& recovery) {
   return recovery.reason.empty()
              ? ""

@@ -11,6 +11,11 @@ namespace mankai::command {
 
 /// Returns the warning for a filter with more keys than its capacity; otherwise empty.
 [[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
+/// The same of a filter; empty for kinds without a capacity.
+[[nodiscard]] std::string capacity_warning(const AnyFilter& filter);
+
+/// Kinds that count, and those whose keys expire, change with every key, also with a known one.
+[[nodiscard]] bool takes_every_key(const AnyFilter& filter);
 
 void add_recovery(const RecoveryReport& recovery, Report& report);
 void add_position(const SourcePosition& position, Report& report);

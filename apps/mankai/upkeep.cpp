@@ -63,8 +63,7 @@ Result<int> merge(const UpkeepRequest& request) {
     }
   }
   MANKAI_TRY(store_run.finish());
-  const AnyFilter& target = store_run.store().filter();
-  const std::string warning = capacity_warning(target.keys_inserted(), target.capacity_keys());
+  const std::string warning = capacity_warning(store_run.store().filter());
   if (!warning.empty() && stop_signal() == 0) {
     say("warning: " + request.file + ": " + warning);
   }

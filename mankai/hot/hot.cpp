@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "mankai/base/duration.hpp"
 
@@ -47,9 +48,11 @@ std::string words_of(const Decay& decay, Duration window) {
   if (window != Duration()) {
     return "a window of " + to_text(window);
   }
-  return decay.lambda_q32 == kLambdaOne
-             ? "counts that do not decay"
-             : "a decay factor of " + std::to_string(decay.lambda()) + " per epoch of " + to_text(decay.epoch);
+  if (decay.lambda_q32 == kLambdaOne) {
+    return "counts that do not decay";
+  }
+  const Duration half_life(std::llround(decay.half_life_seconds() * 1e3) * 1000);  // λ is rounded
+  return "a half-life of " + to_text(half_life) + " in epochs of " + to_text(decay.epoch);
 }
 
 // Compares rounded sizes: an image has the largest size that fits the requested memory.

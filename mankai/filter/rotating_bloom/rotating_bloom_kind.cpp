@@ -21,8 +21,10 @@ struct RotatingBloomKind : KindDefaults {
   static constexpr std::string_view kSummary =
       "seen within a window of time? generations of blocked-bloom, of which the oldest expires";
   static constexpr std::array kOptions = {
-      duration_option<Options, &Options::window>("window",
-                                                 "Time for which a key is never a false negative [default: 7d]."),
+      duration_option<Options, &Options::window>(
+          "window",
+          "Time for which a key is never a false negative [default: 7d]; of decayed-top, time whose keys are counted "
+          "instead of decaying [default: none]."),
       number_option<Options, &Options::generations, 2, Filter::kMostGenerations>(
           "generations", "G",
           "Number of generations. A key expires after G / (G - 1) times the window at the latest [default: 4].")};
