@@ -38,7 +38,7 @@ Scaled multiple_of(Scaled one, std::uint32_t times) noexcept {
 }  // namespace
 
 std::int64_t DecayedTop::relative(std::int64_t octave) const noexcept {
-  return octave - panes_[0].ledger->base_octave + kFirstOctave;
+  return relative_octave(octave, panes_[0].ledger->base_octave);
 }
 
 void DecayedTop::take_tick(Tick tick) noexcept {
@@ -86,12 +86,6 @@ void DecayedTop::Pane::clear() noexcept {
   ledger->bar_exponent = 0;
 }
 
-// The earliest events weigh nothing, as those of the first octave.
-Scaled DecayedTop::event_of(const ForwardWeight& weight) const noexcept {
-  const std::int64_t octave = std::max<std::int64_t>(relative(weight.octave), -kMostHotOctave);
-  return {.count = weight.up, .exponent = static_cast<std::int32_t>(octave) - kFactorBits};
-}
-
 // Advances to the events' epoch if it is later.
 DecayedTop::Event DecayedTop::event_at(std::int64_t at, std::uint32_t count) noexcept {
   if (static_cast<std::uint64_t>(at) > image().state(kNewest)) {
@@ -103,14 +97,15 @@ DecayedTop::Event DecayedTop::event_at(std::int64_t at, std::uint32_t count) noe
     std::uint64_t& late = panes_[0].ledger->late_records;
     late = add_counts(late, count);
     const Tick then = tick_of(Time(Duration(at)), epoch_);
-    one = event_of(decay_.weight(then));
+    const ForwardWeight then_weight = decay_.weight(then);
+    one = event_of(then_weight, relative(then_weight.octave));
     const std::uint64_t age = pane_count_ == 1 ? 0 : tick().value - then.value;
     pane = age < pane_count_ ? &panes_[index_of(age)] : nullptr;
   } else {
     if (at > epoch_last_) {
       advance(tick_of(Time(Duration(at)), epoch_));
     }
-    one = event_of(weight_);
+    one = event_of(weight_, octave_);
     pane = &panes_[newest_];
   }
   return {.pane = pane, .one = one, .all = multiple_of(one, count)};
@@ -272,12 +267,7 @@ HotPlace DecayedTop::place_of(Digest digest) const noexcept {
   return with_table(panes_[0], [digest](auto& table) { return table.place_of(digest); });
 }
 
-// Weights of events are rounded up and this one down, so the quotient of doubles is never too low.
-double DecayedTop::value_of(Scaled count, const AsOf& as) noexcept {
-  constexpr std::int64_t kNothing = -4096;
-  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(as.weight.down),
-                    static_cast<int>(std::max(count.exponent - as.octave + kFactorBits, kNothing)));
-}
+double DecayedTop::value_of(Scaled count, const AsOf& as) noexcept { return events_in(count, as.weight, as.octave); }
 
 // Sums of counts that are not below whole numbers are not below their sum.
 double DecayedTop::raw_of(HotPlace place, const AsOf& as) const noexcept {

@@ -201,8 +201,6 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   static constexpr std::size_t kTick = 0;
   static constexpr std::size_t kNewest = 1;
   static constexpr std::size_t kStateWords = 2;
-  /// Octaves are relative, with this one for the base: so the exponent 0 of empty lines is far below that of any event.
-  static constexpr std::int32_t kFirstOctave = 64;
 
   /// The first line of the cells, or of a pane: state that changes with them and has no place in the header.
   struct Ledger {
@@ -282,7 +280,6 @@ class DecayedTop : public SingleCallFilter<DecayedTop> {
   void take_tick(Tick tick) noexcept;
   void rebase(std::int64_t base_octave) noexcept;
   [[nodiscard]] std::int64_t relative(std::int64_t octave) const noexcept;
-  [[nodiscard]] Scaled event_of(const ForwardWeight& weight) const noexcept;
   [[nodiscard]] Event event_at(std::int64_t at, std::uint32_t count) noexcept;
   template <class Table>
   std::uint32_t add(Table& table, Digest digest, const Event& event) noexcept;

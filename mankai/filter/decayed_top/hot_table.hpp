@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,7 @@
 
 #include "mankai/base/bits.hpp"
 #include "mankai/filter/decayed_top/rescaled_line.hpp"
+#include "mankai/filter/parts/forward_decay.hpp"
 #include "mankai/hash/digest.hpp"
 #include "mankai/hash/probes.hpp"
 
@@ -96,6 +98,28 @@ struct HotPlace {
 inline constexpr std::int32_t kMostHotOctave = 1 << 20;
 /// Exponents of counts are at most so much lower or higher.
 inline constexpr std::int32_t kHotExponentMargin = 128;
+
+/// Octaves are relative to a base, with this one for the base itself: so the exponent 0 of empty lines is far below
+/// that of any event.
+[[nodiscard]] constexpr std::int64_t relative_octave(std::int64_t octave, std::int64_t base) noexcept {
+  constexpr std::int64_t kFirstOctave = 64;
+  return octave - base + kFirstOctave;
+}
+/// An event of this weight. The earliest events weigh nothing, as those of the first octave. Pre: the relative octave
+/// is at most kMostHotOctave.
+[[nodiscard]] constexpr Scaled event_of(const ForwardWeight& weight, std::int64_t relative) noexcept {
+  return {.count = weight.up,
+          .exponent = static_cast<std::int32_t>(std::max<std::int64_t>(relative, -kMostHotOctave)) -
+                      static_cast<std::int32_t>(ForwardDecay::kFactorBits)};
+}
+/// How many events of this weight a count is. Weights of events are rounded up and this one down, so the quotient of
+/// doubles is never too low.
+[[nodiscard]] inline double events_in(Scaled count, const ForwardWeight& weight, std::int64_t relative) noexcept {
+  constexpr std::int64_t kMostExponent = 4096;
+  const std::int64_t exponent = count.exponent - relative + std::int64_t{ForwardDecay::kFactorBits};
+  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(weight.down),
+                    static_cast<int>(std::clamp(exponent, -kMostExponent, kMostExponent)));
+}
 
 /// An exponent after the base was moved by `octaves`. What weighs nothing keeps the lowest one.
 [[nodiscard]] constexpr std::int32_t rebased(std::int32_t exponent, std::int64_t octaves) noexcept {
@@ -209,10 +233,6 @@ class HotTable {
     }
     raise(cells, sum, octave);
     return {.slot = kNoSlot, .sum = sum};
-  }
-  /// Only adds to the key's cells.
-  void add_to_cells(HotPlace place, Scaled amount, int octave) noexcept {
-    raise(cells_of(place), sum_of(least(place), amount), octave);
   }
   /// Gives the slot to another key, and raises the cells of the one before to its count. Pre: the slot has no name.
   void enter(std::uint32_t slot, std::uint16_t tag, Scaled sum, int octave) noexcept {

@@ -271,10 +271,6 @@ constexpr std::array kDimensionArguments = {
 constexpr std::array kProbabilityArguments = {
     kKeyArgument, argument("error", ArgumentKind::real), argument("probability", ArgumentKind::real), kHash, kSeed,
     kEnd};
-constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("increment", ArgumentKind::integer),
-                              kEnd};
-constexpr std::array kIncrbyArguments = {kKeyArgument,
-                                         group("pair", ArgumentKind::block, kArgumentMultiple, kPair.data()), kEnd};
 constexpr std::array kMergeArguments = {
     kKeyArgument, argument("numkeys", ArgumentKind::integer), key_argument("source", 1, kArgumentMultiple),
     argument("weight", ArgumentKind::integer, kArgumentOptional | kArgumentMultiple, "WEIGHTS"), kEnd};

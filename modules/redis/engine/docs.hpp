@@ -72,6 +72,11 @@ inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
 inline constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
 inline constexpr std::array kDestinationSources = {key_argument("destination"),
                                                    key_argument("source", 1, kArgumentMultiple), kEnd};
+// Of INCRBY.
+inline constexpr std::array kPair = {argument("item", ArgumentKind::string),
+                                     argument("increment", ArgumentKind::integer), kEnd};
+inline constexpr CommandArgument kPairs = group("pair", ArgumentKind::block, kArgumentMultiple, kPair.data());
+inline constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 // Of SCANDUMP and LOADCHUNK (image/move.hpp).
 inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),

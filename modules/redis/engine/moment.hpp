@@ -15,6 +15,7 @@ using Moment = std::chrono::sys_time<std::chrono::milliseconds>;
 
 /// The latest moment that a filter can store.
 inline constexpr Moment kLatestMoment{std::chrono::floor<std::chrono::milliseconds>(Duration::max())};
+inline constexpr const char* kFarFuture = "ERR the time is more than a day ahead of the server's clock";
 inline constexpr const char* kBadTime = "ERR the time must be an integer: milliseconds since 1970";
 
 [[nodiscard]] inline Moment clock_now() noexcept { return Moment(std::chrono::milliseconds(engine.milliseconds())); }

@@ -159,8 +159,7 @@ Answer hot_incrbyat(Call& call) {
   if (!at) {
     return refuse(kBadTime);
   }
-  return is_far_future(call, *at) ? refuse("ERR the time is more than a day ahead of the server's clock")
-                                  : increase(call, kFirst, at);
+  return is_far_future(call, *at) ? refuse(kFarFuture) : increase(call, kFirst, at);
 }
 
 Answer hot_count(Call& call) { return tell_now(call, &HotValue::count); }
@@ -253,9 +252,6 @@ constexpr std::array kDecays = {group("by_half_life", ArgumentKind::block, 0, kH
                                 argument("window", ArgumentKind::string, 0, "WINDOW"), kEnd};
 constexpr std::array kSizes = {argument("bytes", ArgumentKind::integer, 0, "MEMORY"),
                                group("by_items", ArgumentKind::block, 0, kSized.data()), kEnd};
-constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("increment", ArgumentKind::integer),
-                              kEnd};
-constexpr CommandArgument kPairs = group("pair", ArgumentKind::block, kArgumentMultiple, kPair.data());
 
 constexpr std::array kReserveArguments = {kKeyArgument,
                                           group("decay", ArgumentKind::one_of, kArgumentOptional, kDecays.data()),
@@ -264,7 +260,6 @@ constexpr std::array kReserveArguments = {kKeyArgument,
                                           kHash,
                                           kSeed,
                                           kEnd};
-constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 constexpr std::array kIncrbyatArguments = {kKeyArgument, kTime, kPairs, kEnd};
 constexpr std::array kKeyTimeItems = {kKeyArgument, kTime, kItems, kEnd};
 constexpr std::array kTopArguments = {kKeyArgument,

@@ -51,7 +51,7 @@ Answer advance(const Call& call, Cuckoo& filter) {
     return refuse(kBadTime);
   }
   if (is_far_future(call, *now)) {
-    return refuse("ERR the time is more than a day ahead of the server's clock");
+    return refuse(kFarFuture);
   }
   if (!filter.has_time()) {
     return refuse(kDoesNotExpire);

@@ -256,8 +256,7 @@ Answer topk_incrbyat(Call& call) {
   if (!at) {
     return refuse(kBadTime);
   }
-  return is_far_future(call, *at) ? refuse("ERR the time is more than a day ahead of the server's clock")
-                                  : count_items(call, kFirstItem + 1, 2, at);
+  return is_far_future(call, *at) ? refuse(kFarFuture) : count_items(call, kFirstItem + 1, 2, at);
 }
 
 // To the nearest integer. Without a half-life, counts are integers.
@@ -337,10 +336,6 @@ constexpr std::array kReserveArguments = {kKeyArgument,
                                           kHash,
                                           kSeed,
                                           kEnd};
-constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("increment", ArgumentKind::integer),
-                              kEnd};
-constexpr CommandArgument kPairs = group("pair", ArgumentKind::block, kArgumentMultiple, kPair.data());
-constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 constexpr std::array kIncrbyatArguments = {kKeyArgument, argument("unix_time_ms", ArgumentKind::unix_time), kPairs,
                                            kEnd};
 constexpr std::array kListArguments = {kKeyArgument, option("withcount", "WITHCOUNT"), kEnd};

@@ -14,12 +14,9 @@ namespace {
 
 using Params = TopList::Params;
 
-constexpr int kFactorBits = static_cast<int>(ForwardDecay::kFactorBits);
 /// 2^(-1/64) · 2^32, rounded up.
 constexpr std::uint64_t kLambda = 4'248'701'965;
 constexpr std::int64_t kEpochsPerHalfLife = 64;
-/// Octaves are relative, with this one for the base, as in decayed-top.
-constexpr std::int64_t kFirstOctave = 64;
 constexpr std::size_t kEntryBytes = 12;
 constexpr std::size_t kUnitBytes = sizeof(std::uint32_t);
 constexpr std::uint64_t kMostUnits = ~std::uint32_t{0};
@@ -194,7 +191,7 @@ ForwardWeight TopList::weight_at(Time at) const noexcept {
 }
 
 std::int64_t TopList::relative(std::int64_t octave) const noexcept {
-  return octave - view().ledger->base_octave + kFirstOctave;
+  return relative_octave(octave, view().ledger->base_octave);
 }
 
 void TopList::settle() noexcept {
@@ -207,12 +204,6 @@ void TopList::settle() noexcept {
   }
   octave_ = static_cast<std::int32_t>(relative(octave));
   newest_weight_ = decay_.weight(tick());
-}
-
-// The earliest events weigh nothing, as those of the first octave.
-Scaled TopList::event_of(const ForwardWeight& weight) const noexcept {
-  const std::int64_t octave = std::max<std::int64_t>(relative(weight.octave), -kMostHotOctave);
-  return {.count = weight.up, .exponent = static_cast<std::int32_t>(octave) - kFactorBits};
 }
 
 void TopList::prefetch(std::span<const std::string_view> items, std::span<Digest> digests) const noexcept {
@@ -234,7 +225,7 @@ Result<std::optional<std::string_view>> TopList::add(Digest digest, std::string_
   const bool is_marked = slot != Table::kNoSlot && view.table.is_named(slot);
   if (!is_marked && !view.has_room(item.size()) &&
       (view.ledger->listed < most() || then > tick() ||
-       !(sum_of(view.table.estimate(place), all_of(event_of(weight))) < view.ledger->bar()))) {
+       !(sum_of(view.table.estimate(place), all_of(event_of(weight, relative(weight.octave)))) < view.ledger->bar()))) {
     MANKAI_TRY(make_room(item.size()));
     view = this->view();
   }
@@ -242,7 +233,7 @@ Result<std::optional<std::string_view>> TopList::add(Digest digest, std::string_
     image().set_state(kTick, then.value);
     settle();
   }
-  const Scaled event = event_of(weight);
+  const Scaled event = event_of(weight, relative(weight.octave));
   const Scaled all = all_of(event);
   image().set_keys_inserted(std::min(keys_inserted() + increment, kMaxKeysInserted));
   Scaled count;
@@ -336,12 +327,8 @@ Result<void> TopList::make_room(std::size_t text_bytes) {
   return {};
 }
 
-// Weights of events are rounded up and this one down, so the quotient of doubles is never too low.
 double TopList::value_of(Scaled count, const ForwardWeight& weight) const noexcept {
-  constexpr std::int64_t kMostExponent = 4096;
-  const std::int64_t exponent = count.exponent - relative(weight.octave) + kFactorBits;
-  return std::ldexp(static_cast<double>(count.count) / static_cast<double>(weight.down),
-                    static_cast<int>(std::clamp(exponent, -kMostExponent, kMostExponent)));
+  return events_in(count, weight, relative(weight.octave));
 }
 
 bool TopList::is_listed(std::string_view item) const noexcept {
@@ -402,7 +389,7 @@ Result<TopList> TopList::from_image(AssembledImage source) {
   const std::uint64_t tick = image.state(kTick);
   const std::int64_t octave = ForwardDecay(params.epoch_us != 0 ? kLambda : kLambdaOne).weight({tick}).octave;
   if (tick > (params.epoch_us != 0 ? kMaxTick : 0) || ledger.base_octave < 0 || ledger.base_octave > octave ||
-      octave - ledger.base_octave + kFirstOctave > kMostHotOctave) {
+      relative_octave(octave, ledger.base_octave) > kMostHotOctave) {
     return fail(ErrorCode::corrupt, "a base of weights that does not fit the tick at offset 96");
   }
   TopList list(std::move(image));

@@ -159,7 +159,6 @@ class TopList : public FilterBase {
     return Duration(static_cast<std::int64_t>(image().params<Params>().epoch_us));
   }
   [[nodiscard]] ForwardWeight weight_at(Time at) const noexcept;
-  [[nodiscard]] Scaled event_of(const ForwardWeight& weight) const noexcept;
   [[nodiscard]] double value_of(Scaled count, const ForwardWeight& weight) const noexcept;
   [[nodiscard]] std::int64_t relative(std::int64_t octave) const noexcept;
   void settle() noexcept;
