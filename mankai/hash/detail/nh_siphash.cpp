@@ -9,6 +9,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/hash/siphash13.hpp"
 
 // This file is compiled once per instruction set by Highway's foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -28,10 +29,6 @@ constexpr std::size_t kWindow = 64;
 constexpr std::size_t kLeastForVectors = 8;
 /// Keys of up to this many bytes use half of the pairs.
 constexpr std::size_t kHalfBytes = kChunkBytes / 2;
-/// SipHash's last word has the message length in bytes, modulo 256, in its highest byte.
-constexpr unsigned kLengthShift = 56;
-constexpr std::uint64_t kFinal = 0xff;
-constexpr int kFinalRounds = 3;
 
 /// The two halves of each key's sum.
 struct Sums {
@@ -104,8 +101,8 @@ void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, st
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   static_assert(kWindow % (2 * hn::MaxLanes(Tag())) == 0);
-  const Vector length = hn::Set(d, std::uint64_t{kPairBytes} << kLengthShift);
-  const Vector end = hn::Set(d, kFinal);
+  const Vector length = hn::Set(d, std::uint64_t{kPairBytes} << SipHash13::kLengthShift);
+  const Vector end = hn::Set(d, SipHash13::kFinal);
   for (std::size_t i = 0; i < count; i += 2 * lanes) {
     Lanes a(d, state);
     Lanes b(d, state);
@@ -114,7 +111,7 @@ void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, st
     absorb(a, b, length, length);
     a.v2 = hn::Xor(a.v2, end);
     b.v2 = hn::Xor(b.v2, end);
-    for (int round = 0; round < kFinalRounds; ++round) {
+    for (int round = 0; round < SipHash13::kFinalRounds; ++round) {
       a.round();
       b.round();
     }
@@ -149,49 +146,15 @@ std::uint64_t load_half(const char* from) noexcept {
 
 std::uint64_t byte_at(const char* from) noexcept { return static_cast<unsigned char>(*from); }
 
-class SipHash13 {
- public:
-  explicit SipHash13(const std::array<std::uint64_t, 4>& state) noexcept
-      : v0_(state[0]), v1_(state[1]), v2_(state[2]), v3_(state[3]) {}
+void absorb(SipHash13& hash, Wide sum) noexcept {
+  hash.absorb(static_cast<std::uint64_t>(sum));
+  hash.absorb(static_cast<std::uint64_t>(sum >> 64));
+}
 
-  void absorb(std::uint64_t word) noexcept {
-    v3_ ^= word;
-    round();
-    v0_ ^= word;
-  }
-  void absorb(Wide sum) noexcept {
-    absorb(static_cast<std::uint64_t>(sum));
-    absorb(static_cast<std::uint64_t>(sum >> 64));
-  }
-  // `sums`: number of absorbed sums.
-  [[nodiscard]] Digest finish(std::uint64_t sums) noexcept {
-    absorb(sums * kPairBytes << kLengthShift);
-    v2_ ^= kFinal;
-    for (int i = 0; i < kFinalRounds; ++i) {
-      round();
-    }
-    return {v0_ ^ v1_ ^ v2_ ^ v3_};
-  }
-
- private:
-  void round() noexcept {
-    v0_ += v1_;
-    v2_ += v3_;
-    v1_ = std::rotl(v1_, 13) ^ v0_;
-    v3_ = std::rotl(v3_, 16) ^ v2_;
-    v0_ = std::rotl(v0_, 32);
-    v2_ += v1_;
-    v0_ += v3_;
-    v1_ = std::rotl(v1_, 17) ^ v2_;
-    v3_ = std::rotl(v3_, 21) ^ v0_;
-    v2_ = std::rotl(v2_, 32);
-  }
-
-  std::uint64_t v0_;
-  std::uint64_t v1_;
-  std::uint64_t v2_;
-  std::uint64_t v3_;
-};
+// `sums`: number of absorbed sums.
+Digest finish(SipHash13& hash, std::uint64_t sums) noexcept {
+  return {hash.finish(sums * kPairBytes << SipHash13::kLengthShift)};
+}
 
 Wide product(const ExpandedKey& key, std::size_t pair, std::uint64_t first, std::uint64_t second) noexcept {
   return static_cast<Wide>(first + key.words[2 * pair]) * (second + key.words[2 * pair + 1]);
@@ -258,18 +221,18 @@ bool is_long(std::uint64_t /*number*/) noexcept { return false; }
   SipHash13 hash(key.state);
   const std::size_t chunks = divide_up(text.size(), kChunkBytes);
   for (std::size_t i = 0; i + 1 < chunks; ++i) {
-    hash.absorb(sum_chunk(key, text.data() + i * kChunkBytes, kChunkBytes));
+    absorb(hash, sum_chunk(key, text.data() + i * kChunkBytes, kChunkBytes));
   }
   const char* last = text.data() + text.size() - kChunkBytes;
-  hash.absorb(sum_chunk(key, last, kChunkBytes) + length_product(key, text.size()));
-  return hash.finish(chunks);
+  absorb(hash, sum_chunk(key, last, kChunkBytes) + length_product(key, text.size()));
+  return finish(hash, chunks);
 }
 
 template <class Key>
 Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
   SipHash13 hash(key.state);
-  hash.absorb(sum_of(key, text));
-  return hash.finish(1);
+  absorb(hash, sum_of(key, text));
+  return finish(hash, 1);
 }
 
 // At most a window of keys. All lanes of `sums` that are used are written first.
@@ -336,9 +299,7 @@ void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept
   SeedStream words(seed);
   const std::uint64_t first = words.next();
   const std::uint64_t second = words.next();
-  // "somepseudorandomlygeneratedbytes", as SipHash defines it.
-  key.state = {first ^ 0x736f6d6570736575U, second ^ 0x646f72616e646f6dU, first ^ 0x6c7967656e657261U,
-               second ^ 0x7465646279746573U};
+  key.state = SipHash13::initial_state({first, second});
   key.length_addend = words.next();
   key.length_factor = words.next();
   std::ranges::generate(key.words, [&] { return words.next(); });
