@@ -3,7 +3,7 @@
 // The list of families. A new family needs its folder and a name here.
 #define MANKAI_FOR_EACH_FAMILY(family)                                                                          \
   family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate) family(cuckoo) \
-      family(cms) family(topk)
+      family(cms) family(topk) family(tdigest)
 
 namespace mankai::redis {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/layout.hpp"
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
@@ -20,7 +21,7 @@ void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
 }
 
 int register_family(Context* context, const Family& family) noexcept {
-  const bool is_done = family.type.register_type(context) == kOk &&
+  const bool is_done = family.type.register_types(context) == kOk &&
                        (family.register_settings == nullptr || family.register_settings(context) == kOk) &&
                        register_commands(context, family.category, family.commands) == kOk;
   return is_done ? kOk : kError;
@@ -35,9 +36,9 @@ bool do_all_take(const Call& arguments) noexcept {
 int load(Context* context, const Call& arguments) noexcept {
   engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
   const auto is_registered = [&](const Family* family) { return register_family(context, *family) == kOk; };
-  const bool is_ready = register_memory_config(context) == kOk && std::ranges::all_of(families(), is_registered) &&
-                        engine.load_configs(context) == kOk && do_all_take(arguments) &&
-                        engine.register_info_func(context, add_info) == kOk;
+  const bool is_ready = register_memory_config(context) == kOk && register_layout_configs(context) == kOk &&
+                        std::ranges::all_of(families(), is_registered) && engine.load_configs(context) == kOk &&
+                        do_all_take(arguments) && engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;
 }
 

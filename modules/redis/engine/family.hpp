@@ -16,11 +16,11 @@
 namespace mankai::redis {
 
 struct FamilyType {
-  int (*register_type)(Context*) noexcept;
+  int (*register_types)(Context*) noexcept;
   std::uint64_t (*alive)() noexcept;
 };
 template <KeyContent T>
-inline constexpr FamilyType kTypeOf = {.register_type = NativeType<T>::register_type, .alive = T::alive};
+inline constexpr FamilyType kTypeOf = {.register_types = NativeType<T>::register_types, .alive = T::alive};
 
 struct Family {
   const char* name;      ///< of its section of INFO

@@ -50,7 +50,7 @@ class Lookup {
 
   void set(std::unique_ptr<KeyValue> made) noexcept {
     found_ = made.get();
-    engine.module_type_set_value(key_, NativeType<KeyValue>::type(), made.release());
+    engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*made), made.release());
   }
   void remove() noexcept {
     found_ = nullptr;
@@ -60,7 +60,7 @@ class Lookup {
  private:
   [[nodiscard]] KeyValue* find() const noexcept {
     const bool is_ours = key_ != nullptr && engine.key_type(key_) == kKeyTypeModule &&
-                         engine.module_type_get_type(key_) == NativeType<KeyValue>::type();
+                         NativeType<KeyValue>::is_one(engine.module_type_get_type(key_));
     return is_ours ? static_cast<KeyValue*>(engine.module_type_get_value(key_)) : nullptr;
   }
   [[nodiscard]] std::unexpected<Error> other() const { return refuse(found_ == nullptr ? kWrongType : kIncomplete); }

@@ -63,6 +63,10 @@ const std::array kBindings = {
     Binding{"RedisModule_CreateDataType", static_cast<void*>(&engine.create_data_type)},
     Binding{"RedisModule_SaveUnsigned", static_cast<void*>(&engine.save_unsigned)},
     Binding{"RedisModule_LoadUnsigned", static_cast<void*>(&engine.load_unsigned)},
+    Binding{"RedisModule_SaveSigned", static_cast<void*>(&engine.save_signed)},
+    Binding{"RedisModule_LoadSigned", static_cast<void*>(&engine.load_signed)},
+    Binding{"RedisModule_SaveDouble", static_cast<void*>(&engine.save_double)},
+    Binding{"RedisModule_LoadDouble", static_cast<void*>(&engine.load_double)},
     Binding{"RedisModule_SaveStringBuffer", static_cast<void*>(&engine.save_string_buffer)},
     Binding{"RedisModule_LoadStringBuffer", static_cast<void*>(&engine.load_string_buffer)},
     Binding{"RedisModule_IsIOError", static_cast<void*>(&engine.is_io_error)},
@@ -79,6 +83,7 @@ const std::array kBindings = {
     Binding{"RedisModule_InfoAddFieldULongLong", static_cast<void*>(&engine.info_add_field_u_long_long)},
     Binding{"RedisModule_RegisterNumericConfig", static_cast<void*>(&engine.register_numeric_config)},
     Binding{"RedisModule_RegisterStringConfig", static_cast<void*>(&engine.register_string_config)},
+    Binding{"RedisModule_RegisterEnumConfig", static_cast<void*>(&engine.register_enum_config)},
     Binding{"RedisModule_LoadConfigs", static_cast<void*>(&engine.load_configs)},
 };
 
@@ -105,6 +110,17 @@ int register_number(Context* context, const char* name, long long& value, unsign
     return kOk;
   };
   return engine.register_numeric_config(context, name, value, flags, least, most, get, set, nullptr, &value);
+}
+
+int register_choice(Context* context, const char* name, int& value, std::span<const char*> names,
+                    std::span<const int> values) noexcept {
+  const auto get = [](const char*, void* data) noexcept { return *static_cast<const int*>(data); };
+  const auto set = [](const char*, int choice, void* data, String**) noexcept {
+    *static_cast<int*>(data) = choice;
+    return kOk;
+  };
+  return engine.register_enum_config(context, name, value, kConfigDefault, names.data(), values.data(),
+                                     static_cast<int>(names.size()), get, set, nullptr, &value);
 }
 
 }  // namespace mankai::redis

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace mankai::redis {
 
@@ -226,6 +227,10 @@ struct Engine {
   Type* (*create_data_type)(Context*, const char* name, int encoding_version, TypeMethods*);
   void (*save_unsigned)(Io*, std::uint64_t);
   std::uint64_t (*load_unsigned)(Io*);
+  void (*save_signed)(Io*, std::int64_t);
+  std::int64_t (*load_signed)(Io*);
+  void (*save_double)(Io*, double);
+  double (*load_double)(Io*);
   void (*save_string_buffer)(Io*, const char*, std::size_t);
   char* (*load_string_buffer)(Io*, std::size_t* bytes);
   int (*is_io_error)(Io*);
@@ -250,6 +255,10 @@ struct Engine {
                                 String* (*get)(const char*, void*),
                                 int (*set)(const char*, String*, void*, String** error),
                                 int (*apply)(Context*, void*, String** error), void* data);
+  int (*register_enum_config)(Context*, const char* name, int initial, unsigned flags, const char** names,
+                              const int* values, int count, int (*get)(const char*, void*),
+                              int (*set)(const char*, int, void*, String** error),
+                              int (*apply)(Context*, void*, String** error), void* data);
   int (*load_configs)(Context*);
 
   bool is_valkey;
@@ -265,5 +274,9 @@ extern Engine engine;
 /// Returns kOk or kError.
 [[nodiscard]] int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
                                   long long most) noexcept;
+
+/// Registers a config whose value is one of several names. `value` is its default; otherwise as register_number.
+[[nodiscard]] int register_choice(Context* context, const char* name, int& value, std::span<const char*> names,
+                                  std::span<const int> values) noexcept;
 
 }  // namespace mankai::redis

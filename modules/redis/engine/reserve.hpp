@@ -23,6 +23,7 @@ class HashRequest {
   [[nodiscard]] static bool is_option(const Call& call, std::size_t index) noexcept;
   [[nodiscard]] Result<void> read(const Call& call, std::size_t index);
 
+  [[nodiscard]] bool is_given() const noexcept { return kind_.has_value() || seed_.has_value(); }
   /// Whether it has the form that older versions send to replicas.
   [[nodiscard]] bool is_of_old_form() const noexcept { return seed_.has_value() && !kind_.has_value(); }
   /// [default seed: random]

@@ -1,13 +1,16 @@
 #pragma once
 
-/// The native type of a family's keys: maps the engine's callbacks to the family's own class.
+/// The native types of a family's keys: map the engine's callbacks to the family's own class.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "mankai/base/error.hpp"
 #include "modules/redis/engine/guard.hpp"
@@ -16,16 +19,24 @@
 
 namespace mankai::redis {
 
-/// Of all types, in RDB files; a newer version is refused.
-inline constexpr int kEncodingVersion = 1;
+/// A format of values in RDB files, which the engine stores with its name. A family has its own format, and may have
+/// those of modules that it replaces.
+struct Format {
+  const char* type_name;      ///< 9 characters
+  int version = 1;            ///< that is written
+  int newest_read = version;  ///< a newer version is refused
+};
 
 /// What a key holds: a value, or an incomplete one. All members but the last two may throw std::bad_alloc.
 template <class T>
 concept KeyContent = requires(T& content, const T& constant, Io* io, String* name, DigestState* digest) {
-  /// Name of the type, 9 characters; in RDB files.
-  { T::kTypeName } -> std::convertible_to<const char*>;
-  /// Reads what `save` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
-  { T::load(io) } -> std::same_as<Result<std::unique_ptr<T>>>;
+  /// An array.
+  { T::kFormats[0] } -> std::convertible_to<Format>;
+  /// The index of this content's format.
+  { constant.format() } noexcept -> std::same_as<std::size_t>;
+  /// Reads what `save` wrote in a format, in this version or an older one. Errors: corrupt, unsupported_version,
+  /// out_of_space, io.
+  { T::load(io, std::size_t{}, int{}) } -> std::same_as<Result<std::unique_ptr<T>>>;
   constant.save(io);
   /// Writes the commands that create the value, for an AOF file.
   constant.rewrite(io, name);
@@ -78,20 +89,44 @@ class LoadedString {
   return reinterpret_cast<const char*>(bytes.data());
 }
 
-/// Registers the type and implements its callbacks.
+/// Registers the types and implements their callbacks.
 template <KeyContent T>
 class NativeType {
  public:
-  [[nodiscard]] static int register_type(Context* context) noexcept {
+  [[nodiscard]] static int register_types(Context* context) noexcept {
+    return [&]<std::size_t... kIndexes>(std::index_sequence<kIndexes...>) {
+      return (register_type<kIndexes>(context) && ...) ? kOk : kError;
+    }(std::make_index_sequence<T::kFormats.size()>());
+  }
+  /// The type of a content's format. Null before the registration.
+  [[nodiscard]] static Type* type_of(const T& content) noexcept { return registered[content.format()]; }
+  [[nodiscard]] static bool is_one(const Type* type) noexcept {
+    return std::ranges::find(registered, type) != registered.end();
+  }
+
+ private:
+  /// Bytes that are freed in about the time of one small allocation. The engine measures the effort of freeing in
+  /// allocations, so UNLINK leaves a filter of some megabytes to another thread.
+  static constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
+
+  static const T& at(const void* value) noexcept { return *static_cast<const T*>(value); }
+  static void log(Io* io, std::size_t format, const char* what) noexcept {
+    engine.log_io_error(io, "warning", "a key of type %s: %s", T::kFormats[format].type_name, what);
+  }
+  static void log_lack_of_memory(Io* io, const void* value) noexcept {
+    log(io, at(value).format(), "no memory: what is being saved of it is damaged");
+  }
+
+  template <std::size_t kIndex>
+  static bool register_type(Context* context) noexcept {
     TypeMethods methods{};
     methods.version = kTypeMethodsVersion;
-    methods.rdb_load = rdb_load;
+    methods.rdb_load = [](Io* io, int version) noexcept { return rdb_load(io, kIndex, version); };
     methods.rdb_save = [](Io* io, void* value) noexcept {
-      guarded([&] { at(value).save(io); }, [&] { log(io, "no memory: what is being saved of it is damaged"); });
+      guarded([&] { at(value).save(io); }, [&] { log_lack_of_memory(io, value); });
     };
     methods.aof_rewrite = [](Io* io, String* name, void* value) noexcept {
-      guarded([&] { at(value).rewrite(io, name); },
-              [&] { log(io, "no memory: what is being saved of it is damaged"); });
+      guarded([&] { at(value).rewrite(io, name); }, [&] { log_lack_of_memory(io, value); });
     };
     methods.digest = [](DigestState* state, void* value) noexcept { guarded([&] { at(value).add_to(state); }, [] {}); };
     methods.copy = [](String* /*from*/, String* /*to*/, const void* value) noexcept -> void* {
@@ -104,36 +139,25 @@ class NativeType {
     };
     methods.free = [](void* value) noexcept { delete static_cast<T*>(value); };
     methods.defrag = defragment;
-    registered = engine.create_data_type(context, T::kTypeName, kEncodingVersion, &methods);
-    return registered != nullptr ? kOk : kError;
-  }
-  /// Null before the registration.
-  [[nodiscard]] static Type* type() noexcept { return registered; }
-
- private:
-  /// Bytes that are freed in about the time of one small allocation. The engine measures the effort of freeing in
-  /// allocations, so UNLINK leaves a filter of some megabytes to another thread.
-  static constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
-
-  static const T& at(const void* value) noexcept { return *static_cast<const T*>(value); }
-  static void log(Io* io, const char* what) noexcept {
-    engine.log_io_error(io, "warning", "a key of type %s: %s", T::kTypeName, what);
+    constexpr Format kFormat = T::kFormats[kIndex];
+    registered[kIndex] = engine.create_data_type(context, kFormat.type_name, kFormat.version, &methods);
+    return registered[kIndex] != nullptr;
   }
 
-  static void* rdb_load(Io* io, int encoding_version) noexcept {
-    if (encoding_version != kEncodingVersion) {
-      log(io, "of a later version of the module: load it with a newer one");
+  static void* rdb_load(Io* io, std::size_t format, int version) noexcept {
+    if (version > T::kFormats[format].newest_read) {
+      log(io, format, "of a later version of the module: load it with a newer one");
       return nullptr;
     }
     const auto load = [&]() -> T* {
-      auto loaded = T::load(io);
+      auto loaded = T::load(io, format, version);
       if (!loaded) {
-        log(io, loaded.error().message().c_str());
+        log(io, format, loaded.error().message().c_str());
       }
       return loaded ? loaded->release() : nullptr;
     };
     return guarded(load, [&]() -> T* {
-      log(io, "no memory for it");
+      log(io, format, "no memory for it");
       return nullptr;
     });
   }
@@ -163,7 +187,7 @@ class NativeType {
     return 0;
   }
 
-  inline static Type* registered = nullptr;
+  inline static std::array<Type*, T::kFormats.size()> registered{};
 };
 
 }  // namespace mankai::redis

@@ -62,7 +62,7 @@ Result<std::unique_ptr<GuardKey>> GuardKey::make(LoadingGuard image) {
   return key;
 }
 
-Result<std::unique_ptr<GuardKey>> GuardKey::load(Io* io) {
+Result<std::unique_ptr<GuardKey>> GuardKey::load(Io* io, std::size_t /*format*/, int /*version*/) {
   LoadingGuard loading{.total_bytes = engine.load_unsigned(io), .bytes = {}};
   const std::uint64_t received = engine.load_unsigned(io);
   if (engine.is_io_error(io) != 0 || loading.total_bytes > kMaxGuardBytes || received > loading.total_bytes) {

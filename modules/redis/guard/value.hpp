@@ -2,6 +2,7 @@
 
 /// The content of a GUARD.* key: a guard, or the received bytes of one; and its native type.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ struct LoadingGuard {
 /// See KeyContent.
 class GuardKey {
  public:
-  static constexpr const char* kTypeName = "mankai-gd";
+  static constexpr std::array kFormats = {Format{.type_name = "mankai-gd"}};
 
   explicit GuardKey(Guard guard) : guard_(std::make_unique<Guard>(std::move(guard))) {}
   explicit GuardKey(LoadingGuard loading) noexcept : loading_(std::move(loading)) {}
@@ -38,7 +39,8 @@ class GuardKey {
   /// Makes the guard once all bytes are there. Errors: corrupt, unsupported_version, out_of_space; then delete the key.
   [[nodiscard]] Result<void> finish_if_complete();
 
-  [[nodiscard]] static Result<std::unique_ptr<GuardKey>> load(Io* io);
+  [[nodiscard]] static std::size_t format() noexcept { return 0; }
+  [[nodiscard]] static Result<std::unique_ptr<GuardKey>> load(Io* io, std::size_t format, int version);
   void save(Io* io) const;
   void rewrite(Io* io, String* name) const;
   void add_to(DigestState* digest) const;

@@ -77,14 +77,13 @@ void rewrite_parts(Io* io, String* name, const ImageFamily& family, const ImageP
   });
 }
 
-// The header has everything but the cells.
+// The header has everything but the cells. The caller ends the sequence.
 void digest_parts(DigestState* state, const ImageFamily& family, const ImageParts& parts) {
   const std::vector<std::byte> header = header_of(family, parts);
   engine.digest_add_string_buffer(state, chars(header), header.size());
   for_each_piece(parts, [&](std::uint64_t, std::span<const std::byte> piece) {
     engine.digest_add_string_buffer(state, chars(piece), piece.size());
   });
-  engine.digest_end_sequence(state);
 }
 
 Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) {

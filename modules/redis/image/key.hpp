@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
 #include <variant>
 
+#include "modules/redis/engine/fields.hpp"
 #include "modules/redis/engine/lookup.hpp"
 #include "modules/redis/image/pieces.hpp"
 
@@ -25,7 +28,17 @@ void digest_parts(DigestState* state, const ImageFamily& family, const ImagePart
 template <ImageValue Value>
 class ImageKey {
  public:
-  static constexpr const char* kTypeName = Value::kFamily.type_name;
+  /// The family's own format, and those of values that were taken over.
+  static constexpr auto kFormats = [] {
+    constexpr Format kOwn{.type_name = Value::kFamily.type_name};
+    if constexpr (TakenOverValue<Value>) {
+      std::array<Format, 1 + Value::kForeignFormats.size()> all{kOwn};
+      std::ranges::copy(Value::kForeignFormats, all.begin() + 1);
+      return all;
+    } else {
+      return std::array{kOwn};
+    }
+  }();
 
   explicit ImageKey(Value value) noexcept : content_(std::move(value)) {}
   /// Errors: std::bad_alloc.
@@ -57,16 +70,52 @@ class ImageKey {
     }
   }
 
-  /// Of the value or of its received pieces. Errors: std::bad_alloc.
+  /// Of the value, which is in our own format, or of its received pieces. Errors: std::bad_alloc.
   [[nodiscard]] ImageParts parts() const { return value() != nullptr ? value()->parts() : assembly()->parts(); }
 
-  [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io) {
+  [[nodiscard]] std::size_t format() const noexcept {
+    if constexpr (TakenOverValue<Value>) {
+      const auto foreign = value() != nullptr ? value()->foreign_format() : std::nullopt;
+      return foreign ? 1 + *foreign : 0;
+    } else {
+      return 0;
+    }
+  }
+  [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io, std::size_t format, int version) {
+    if constexpr (TakenOverValue<Value>) {
+      if (format != 0) {
+        IoReader reader(io);
+        return make(Value::load_foreign(reader, format - 1, version));
+      }
+    }
     return make(load_assembly(io, Value::kFamily));
   }
-  void save(Io* io) const { save_parts(io, Value::kFamily, parts()); }
-  void rewrite(Io* io, String* name) const { rewrite_parts(io, name, Value::kFamily, parts()); }
-  void add_to(DigestState* digest) const { digest_parts(digest, Value::kFamily, parts()); }
-  [[nodiscard]] Result<std::unique_ptr<ImageKey>> copy() const { return make(copy_parts(Value::kFamily, parts())); }
+  void save(Io* io) const {
+    if (IoWriter writer(io); !save_foreign(writer)) {
+      save_parts(io, Value::kFamily, parts());
+    }
+  }
+  void rewrite(Io* io, String* name) const {
+    if constexpr (TakenOverValue<Value>) {
+      if (format() != 0) {
+        return value()->rewrite_foreign(emit_to(io, name));
+      }
+    }
+    rewrite_parts(io, name, Value::kFamily, parts());
+  }
+  void add_to(DigestState* digest) const {
+    if (DigestWriter writer(digest); !save_foreign(writer)) {
+      digest_parts(digest, Value::kFamily, parts());
+    }
+  }
+  [[nodiscard]] Result<std::unique_ptr<ImageKey>> copy() const {
+    if constexpr (TakenOverValue<Value>) {
+      if (format() != 0) {
+        return make(value()->copy_foreign());
+      }
+    }
+    return make(copy_parts(Value::kFamily, parts()));
+  }
 
   [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<ImageKey>::alive(); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
@@ -81,6 +130,22 @@ class ImageKey {
     auto key = std::make_unique<ImageKey>(std::move(*begun));
     MANKAI_TRY(key->finish_if_complete());
     return key;
+  }
+  static Result<std::unique_ptr<ImageKey>> make(Result<Value> taken_over) {
+    if (!taken_over) {
+      return std::unexpected(taken_over.error());
+    }
+    return std::make_unique<ImageKey>(std::move(*taken_over));
+  }
+  // Returns false, and writes nothing, unless the value is in a foreign format.
+  bool save_foreign(takeover::FieldWriter& writer) const {
+    if constexpr (TakenOverValue<Value>) {
+      if (format() != 0) {
+        value()->save_foreign(writer);
+        return true;
+      }
+    }
+    return false;
   }
 
   std::variant<Value, std::unique_ptr<Assembly>> content_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -8,8 +9,8 @@
 
 namespace mankai::redis {
 
-/// RESERVE key …: creates an empty filter under an absent key. `tell(call, settings)` replicates it; `refused(error)`
-/// converts an error of Value::create to a reply.
+/// RESERVE key …: creates an empty filter under an absent key. `tell(call, settings, value)` or `tell(call, settings)`
+/// replicates it; `refused(error)` converts an error of Value::create to a reply.
 template <ImageValue Value, class Settings, class Tell>
 Answer reserve(const Call& call, const Settings& settings, const char* event, const Tell& tell,
                Error (*refused)(const Error&) = not_made) {
@@ -22,7 +23,11 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
     return std::unexpected(refused(made.error()));
   }
   auto key = std::make_unique<ImageKey<Value>>(std::move(*made));
-  tell(call, settings);
+  if constexpr (std::invocable<const Tell&, const Call&, const Settings&, const Value&>) {
+    tell(call, settings, *key->value());
+  } else {
+    tell(call, settings);
+  }
   lookup.set(std::move(key));
   call.key_changed(event);
   return call.ok();

@@ -1,0 +1,125 @@
+/// t-digests of RedisBloom, for which there are no commands here. By default they are refused with a line in the log,
+/// because a server that drops keys silently loses data; the config `t-digests` set to `carry` keeps them as they are,
+/// so that a copy of the data can go back to RedisBloom.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "mankai/takeover/dump.hpp"
+#include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/fields.hpp"
+
+namespace mankai::redis {
+namespace {
+
+enum class TDigests : std::uint8_t { refuse, carry };
+int on_load = static_cast<int>(TDigests::refuse);
+
+constexpr std::uint64_t kMostCentroids = std::uint64_t{1} << 24;
+
+/// What a key holds: the fields as they were read, which nothing here interprets. See KeyContent.
+class TDigestKey {
+ public:
+  static constexpr std::array kFormats = {Format{.type_name = "TDIS-TYPE", .version = 0}};
+
+  [[nodiscard]] static std::size_t format() noexcept { return 0; }
+
+  [[nodiscard]] static Result<std::unique_ptr<TDigestKey>> load(Io* io, std::size_t /*format*/, int /*version*/) {
+    if (on_load == static_cast<int>(TDigests::refuse)) {
+      return fail(ErrorCode::unsupported_version,
+                  "t-digests are not taken over: delete them on the source, or set t-digests to carry");
+    }
+    IoReader reader(io);
+    auto key = std::make_unique<TDigestKey>();
+    MANKAI_TRY(key->read(reader));
+    return key;
+  }
+  void save(Io* io) const {
+    IoWriter writer(io);
+    write(writer);
+  }
+  void rewrite(Io* io, String* name) const {
+    takeover::DumpWriter dump(kFormats[0].type_name, kFormats[0].version);
+    write(dump);
+    emit_to(io, name)("RESTORE", 0, dump.finish());
+  }
+  void add_to(DigestState* digest) const {
+    DigestWriter writer(digest);
+    write(writer);
+  }
+  [[nodiscard]] Result<std::unique_ptr<TDigestKey>> copy() const {
+    auto key = std::make_unique<TDigestKey>();
+    key->bounds_ = bounds_;
+    key->counts_ = counts_;
+    key->weights_ = weights_;
+    key->centroids_ = centroids_;
+    return key;
+  }
+  [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<TDigestKey>::alive(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return sizeof(TDigestKey) + centroids_.capacity() * sizeof(double);
+  }
+  [[nodiscard]] TDigestKey* value() noexcept { return this; }
+  static void relocate(const Mover& /*mover*/) noexcept {}
+
+ private:
+  Result<void> read(takeover::FieldReader& reader) {
+    for (double& bound : bounds_) {
+      MANKAI_ASSIGN(bound, reader.real());
+    }
+    for (std::int64_t& count : counts_) {
+      MANKAI_ASSIGN(count, reader.signed_number());
+    }
+    for (double& weight : weights_) {
+      MANKAI_ASSIGN(weight, reader.real());
+    }
+    const auto merged = static_cast<std::uint64_t>(counts_[1]);
+    if (merged > kMostCentroids) {
+      return fail(ErrorCode::corrupt, "an impossible count of centroids");
+    }
+    // One by one, so that memory follows the payload.
+    for (std::uint64_t i = 0; i < 2 * merged; ++i) {
+      MANKAI_ASSIGN(const double centroid, reader.real());
+      centroids_.push_back(centroid);
+    }
+    return {};
+  }
+  void write(takeover::FieldWriter& writer) const {
+    for (const double bound : bounds_) {
+      writer.real(bound);
+    }
+    for (const std::int64_t count : counts_) {
+      writer.signed_number(count);
+    }
+    for (const double weight : weights_) {
+      writer.real(weight);
+    }
+    for (const double centroid : centroids_) {
+      writer.real(centroid);
+    }
+  }
+
+  std::array<double, 3> bounds_{};        // compression, minimum, maximum
+  std::array<std::int64_t, 4> counts_{};  // capacity, merged, unmerged, compressions
+  std::array<double, 2> weights_{};       // merged, unmerged
+  std::vector<double> centroids_;         // means, then weights
+  [[no_unique_address]] Counted<TDigestKey> counted_;
+};
+
+int register_config(Context* context) noexcept {
+  static std::array names = {"refuse", "carry"};
+  static constexpr std::array kValues = {static_cast<int>(TDigests::refuse), static_cast<int>(TDigests::carry)};
+  return register_choice(context, "t-digests", on_load, names, kValues);
+}
+
+}  // namespace
+
+MANKAI_DEFINE_FAMILY(tdigest) = {.name = "tdigest",
+                                 .category = "tdigest",
+                                 .type = kTypeOf<TDigestKey>,
+                                 .commands = {},
+                                 .keys_name = "digests",
+                                 .register_settings = register_config};
+
+}  // namespace mankai::redis
