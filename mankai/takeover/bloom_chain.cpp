@@ -253,7 +253,7 @@ Result<BloomChain> BloomChain::load(FieldReader& fields, unsigned encver, const 
     MANKAI_TRY(chain.append_link(link));
     std::ranges::copy(cells, chain.links().back().cells().begin());
     MANKAI_ASSIGN(const std::uint64_t keys, fields.unsigned_number());
-    chain.links().back().set_keys_inserted(keys);
+    chain.links().back().set_keys(link.capacity_keys, keys);
     MANKAI_TRY(add_keys(total, keys));
   }
   MANKAI_TRY(check_total(total, size));

@@ -111,6 +111,7 @@ class BitLink {
   [[nodiscard]] std::size_t cells_bytes() const noexcept { return cells_.size(); }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return shape_.probes_per_key; }
   [[nodiscard]] double fpr_target() const noexcept { return shape_.fpr; }
+  [[nodiscard]] const LinkShape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Modulus& modulus() const noexcept { return modulus_; }
   [[nodiscard]] std::span<const std::byte> cells() const noexcept { return cells_.bytes(); }
   [[nodiscard]] std::span<std::byte> cells() noexcept { return cells_.bytes(); }
@@ -150,7 +151,10 @@ class BitLink {
   }
 
   /// Of a link that is being loaded.
-  void set_keys_inserted(std::uint64_t keys) noexcept { shape_.keys_inserted = keys; }
+  void set_keys(std::uint64_t capacity_keys, std::uint64_t keys) noexcept {
+    shape_.capacity_keys = capacity_keys;
+    shape_.keys_inserted = keys;
+  }
   void relocate(const Mover& mover) noexcept { cells_.relocate(mover); }
 
  private:
