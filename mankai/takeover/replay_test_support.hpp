@@ -1,0 +1,193 @@
+#pragma once
+
+/// RedisBloom's commands on our values, as far as the fixtures need them: what a server of 2.8.20 replies.
+
+#include <cctype>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/takeover/count_min.hpp"
+#include "mankai/takeover/cuckoo_chain.hpp"
+#include "mankai/takeover/fixtures_test_support.hpp"
+#include "mankai/takeover/heavy_keeper.hpp"
+
+namespace mankai::takeover::test {
+
+using Words = std::vector<std::string>;
+
+class Replay {
+ public:
+  /// Sketches and lists refuse commands before they have been made.
+  std::map<std::string, CuckooChain> cuckoos;
+  std::map<std::string, CountMin> sketches;
+  std::map<std::string, HeavyKeeper> tops;
+
+  /// Whether the key's family is one of these.
+  static bool has(const std::string& command) { return !command.starts_with("BF.") && !command.starts_with("bf."); }
+
+  Json run(const Words& words) {
+    const std::string& name = words[0];
+    if (name.starts_with("CF.")) {
+      return run_cuckoo(name.substr(3), words);
+    }
+    return name.starts_with("CMS.") ? run_sketch(name.substr(4), words) : run_top(name.substr(5), words);
+  }
+
+  /// Runs a step of the fixtures, and expects the answers that it has.
+  void run_step(const Json& step) {
+    if (step.contains("do")) {
+      EXPECT_EQ(run(words_of(step["do"])), step["reply"]) << step["do"];
+      return;
+    }
+    const bool is_each = step.contains("each");
+    const Words command = words_of(step[is_each ? "each" : "many"]);
+    const std::vector<std::string> items = items_of(step["items"]);
+    const std::size_t size = is_each ? 1 : step["size"].get<std::size_t>();
+    std::string answers;
+    for (std::size_t i = 0; i < items.size(); i += size) {
+      Words words = command;
+      words.insert(words.end(), items.begin() + static_cast<std::ptrdiff_t>(i),
+                   items.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, items.size())));
+      const Json reply = run(words);
+      for (const Json& answer : reply.is_array() ? reply : Json::array({reply})) {
+        answers += letter(answer, step["errors"]);
+      }
+    }
+    EXPECT_EQ(answers, step["answers"]) << command[0] << " " << command[1];
+  }
+
+ private:
+  static Words words_of(const Json& words) {
+    Words all;
+    for (const Json& word : words) {
+      all.push_back(bytes_of(word));
+    }
+    return all;
+  }
+
+  static char letter(const Json& answer, const Json& errors) {
+    if (answer.is_number()) {
+      return answer == -1 ? 'n' : static_cast<char>('0' + answer.get<int>());
+    }
+    for (const auto& [letter, text] : errors.items()) {
+      if (answer == text) {
+        return letter[0];
+      }
+    }
+    ADD_FAILURE() << "unexpected answer " << answer;
+    return '?';
+  }
+
+  Json run_cuckoo(const std::string& name, const Words& words) {
+    const std::string& key = words[1];
+    if (name == "RESERVE") {
+      std::uint16_t options[] = {2, 20, 1};
+      for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
+        const std::string_view names[] = {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION"};
+        for (std::size_t option = 0; option < 3; ++option) {
+          options[option] =
+              words[i] == names[option] ? static_cast<std::uint16_t>(std::stoi(words[i + 1])) : options[option];
+        }
+      }
+      make_cuckoo(key, CuckooShape::of_capacity(std::stoull(words[2]), options[0], options[1], options[2]));
+      return "+OK";
+    }
+    if (name == "DEL" || name == "COMPACT") {
+      CuckooChain& filter = cuckoos.at(key);
+      if (name == "DEL") {
+        return filter.remove(words[2]) ? 1 : 0;
+      }
+      filter.compact();
+      return "+OK";
+    }
+    std::size_t first = 2;
+    std::uint64_t capacity = 1024;
+    if (name.starts_with("INSERT")) {
+      while (std::tolower(words[first][0]) != 'i') {
+        capacity = std::tolower(words[first][0]) == 'c' ? std::stoull(words[++first]) : capacity;
+        ++first;
+      }
+      ++first;
+    }
+    if (!cuckoos.contains(key)) {
+      make_cuckoo(key, CuckooShape::of_capacity(capacity));
+    }
+    CuckooChain& filter = cuckoos.at(key);
+    if (filter.has_reached(32)) {
+      return "-Maximum expansions reached";
+    }
+    Json replies = Json::array();
+    for (; first < words.size(); ++first) {
+      const auto added = name.ends_with("NX") ? filter.add_nx(words[first]) : filter.add(words[first]);
+      replies.push_back(*added == CuckooAdded::full ? -1 : *added == CuckooAdded::added ? 1 : 0);
+    }
+    if (name.starts_with("INSERT")) {
+      return replies;
+    }
+    return replies[0] == -1 ? Json("-Filter is full") : replies[0];
+  }
+
+  void make_cuckoo(const std::string& key, const Result<CuckooShape>& shape) {
+    cuckoos.insert_or_assign(key, *CuckooChain::create(*shape));
+  }
+
+  Json run_sketch(const std::string& name, const Words& words) {
+    const std::string& key = words[1];
+    if (name.starts_with("INIT")) {
+      const CountMinShape shape = name == "INITBYDIM"
+                                      ? CountMinShape{.width = std::stoull(words[2]), .depth = std::stoull(words[3])}
+                                      : CountMinShape::of_error(std::stod(words[2]), std::stod(words[3]));
+      sketches.insert_or_assign(key, *CountMin::create(shape));
+      return "+OK";
+    }
+    CountMin& sketch = sketches.at(key);
+    if (name == "INCRBY") {
+      Json replies = Json::array();
+      for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
+        const CountMin::Count count = sketch.increment(words[i], std::stoll(words[i + 1]));
+        replies.push_back(count ? Json(*count) : Json("-CMS: INCRBY overflow"));
+      }
+      return replies;
+    }
+    const std::size_t count = std::stoull(words[2]);
+    std::vector<const CountMin*> sources;
+    std::vector<std::int64_t> weights;
+    for (std::size_t i = 0; i < count; ++i) {
+      sources.push_back(&sketches.at(words[3 + i]));
+      weights.push_back(words.size() > 3 + count ? std::stoll(words[4 + count + i]) : 1);
+    }
+    return sketch.merge(sources, weights) ? "+OK" : "-CMS: MERGE overflow";
+  }
+
+  Json run_top(const std::string& name, const Words& words) {
+    const std::string& key = words[1];
+    if (name == "RESERVE") {
+      HeavyKeeperShape shape{.most = static_cast<std::uint32_t>(std::stoul(words[2]))};
+      if (words.size() == 6) {
+        shape.width = static_cast<std::uint32_t>(std::stoul(words[3]));
+        shape.depth = static_cast<std::uint32_t>(std::stoul(words[4]));
+        shape.decay = std::stod(words[5]);
+      }
+      tops.insert_or_assign(key, *HeavyKeeper::create(shape));
+      return "+OK";
+    }
+    Json replies = Json::array();
+    const std::size_t step = name == "ADD" ? 1 : 2;
+    for (std::size_t i = 2; i + step <= words.size(); i += step) {
+      if (step == 2 && words[i + 1].find_first_not_of("0123456789") != std::string::npos) {
+        replies.push_back("-TopK: increment must be an integer greater or equal to 0" + std::string(28, ' ') +
+                          "and smaller or equal to 100,000");
+        break;
+      }
+      const auto by = step == 1 ? 1U : static_cast<std::uint32_t>(std::stoul(words[i + 1]));
+      const auto expelled = tops.at(key).add(words[i], by);
+      replies.push_back(expelled ? Json{{"bulk", *expelled}} : Json());
+    }
+    return replies;
+  }
+};
+
+}  // namespace mankai::takeover::test
