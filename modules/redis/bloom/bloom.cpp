@@ -45,6 +45,8 @@ constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0,
 constexpr CommandArgument kFact = group("single_value", ArgumentKind::one_of, kArgumentOptional, kFacts.data());
 constexpr std::array kInfoArguments = {kKeyArgument, kFact, kEnd};
 
+constexpr std::array kLoadWholeArguments = {kKeyArgument, argument("data", ArgumentKind::string), kEnd};
+
 constexpr const char* kOne = "O(1)";
 constexpr const char* kSlices = "O(F), F the number of sub-filters";
 constexpr const char* kBatch = "O(N * F), N items in F sub-filters";
@@ -74,6 +76,8 @@ constexpr std::array kCommands = {
     command<2, bloom_debug>("bf.debug", "readonly", "Returns facts about each sub-filter", kSlices, kReads, kKeyOnly),
     scandump<BloomValue, bloom_scandump>("bf.scandump"),
     loadchunk<BloomValue, bloom_loadchunk>(),
+    command<3, bloom_load>("bf.load", "write deny-oom", "Restores a filter of valkey-bloom", "O(N), N bytes of data",
+                           kCreates, kLoadWholeArguments),
     command<-3, bloom_merge>("bf.merge", "write deny-oom",
                              "Adds the items of other Bloom filters that have the same parameters", kCells,
                              kAddsSources, kDestinationSources),

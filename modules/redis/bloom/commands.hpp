@@ -23,6 +23,7 @@ Answer bloom_info(Call& call);
 Answer bloom_debug(Call& call);
 Answer bloom_scandump(Call& call);
 Answer bloom_loadchunk(Call& call);
+Answer bloom_load(Call& call);
 Answer bloom_merge(Call& call);
 Answer bloom_clear(Call& call);
 Answer bloom_rem(Call& call);

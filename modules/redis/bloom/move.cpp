@@ -8,6 +8,13 @@ namespace mankai::redis {
 namespace {
 
 constexpr const char* kBadOffset = "ERR invalid offset - no link found";
+constexpr const char* kTooBig = "ERR invalid chunk - Too big for current filter";
+
+// Our headers begin with our magic; RedisBloom's with counts.
+bool is_header_of_redisbloom(std::span<const std::byte> header) noexcept {
+  const auto magic = std::as_bytes(std::span(BloomValue::kFamily.magic));
+  return header.size() < magic.size() || !std::ranges::equal(header.first(magic.size()), magic);
+}
 
 // What is wrong with a chunk that an assembly, if there is one, does not take.
 const char* load_error(const Error& error, std::uint64_t end, std::uint64_t total, std::size_t chunk_bytes) noexcept {
@@ -20,9 +27,32 @@ const char* load_error(const Error& error, std::uint64_t end, std::uint64_t tota
     return kBadOffset;
   }
   if (end > total) {
-    return "ERR invalid chunk - Too big for current filter";
+    return kTooBig;
   }
   return error.code == ErrorCode::corrupt ? kBadData : kBadOffset;
+}
+
+// Errors: to be replied.
+Result<void> load_header_of_redisbloom(BloomLookup& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
+  MANKAI_TRY(lookup.must_be_absent());
+  lookup.limit(limit);
+  auto made = BloomValue::from_redisbloom(header);
+  if (!made) {
+    return refuse(made.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData);
+  }
+  lookup.set(std::make_unique<BloomKey>(std::move(*made)));
+  return {};
+}
+
+// Errors: to be replied.
+Result<void> load_cells_of_redisbloom(takeover::BloomChain& filter, const Chunk& chunk) {
+  switch (filter.load_chunk(static_cast<std::uint64_t>(chunk.iterator), chunk.data)) {
+    case takeover::BloomChain::ChunkStatus::copied: return {};
+    case takeover::BloomChain::ChunkStatus::no_link: return refuse(kBadOffset);
+    case takeover::BloomChain::ChunkStatus::too_big: return refuse(kTooBig);
+    case takeover::BloomChain::ChunkStatus::bad_iterator: break;
+  }
+  return refuse(kBadData);
 }
 
 // Errors: to be replied.
@@ -32,6 +62,9 @@ Result<void> load_bloom_cells(const BloomLookup& lookup, const Chunk& chunk, Mem
   }
   if (chunk.iterator < 1) {
     return refuse(kBadData);
+  }
+  if (auto* value = lookup.value(); value != nullptr && value->foreign_format()) {
+    return value->redisbloom() != nullptr ? load_cells_of_redisbloom(*value->redisbloom(), chunk) : refuse(kBadData);
   }
   MANKAI_TRY(check_room(lookup, limit));
   const auto end = static_cast<std::uint64_t>(chunk.iterator) - 1;
@@ -47,10 +80,30 @@ Result<void> load_bloom_cells(const BloomLookup& lookup, const Chunk& chunk, Mem
 
 // By the contract, a header for a filter that exists is bad data. Errors: to be replied.
 Result<void> load_bloom_chunk(BloomLookup& lookup, const Chunk& chunk, MemoryLimit& limit) {
-  if (chunk.iterator != kHeaderIterator) {
+  // AOF files of RedisBloom before 2.2.7 have headers at 0.
+  const bool is_old_header = chunk.iterator == 0 && lookup.is_absent();
+  if (chunk.iterator != kHeaderIterator && !is_old_header) {
     return load_bloom_cells(lookup, chunk, limit);
   }
-  return lookup.found() != nullptr ? refuse(kBadData) : load_header(lookup, chunk.data, limit);
+  if (lookup.found() != nullptr) {
+    return refuse(kBadData);
+  }
+  return is_header_of_redisbloom(chunk.data) ? load_header_of_redisbloom(lookup, chunk.data, limit)
+                                             : load_header(lookup, chunk.data, limit);
+}
+
+// An empty filter has no chunks, as in RedisBloom.
+Answer reply_chunk_of_redisbloom(const Call& call, const takeover::BloomChain& filter, std::uint64_t iterator) {
+  if (filter.keys_inserted() == 0) {
+    engine.reply_with_array(call.context(), 2);
+    engine.reply_with_long_long(call.context(), 0);
+    return engine.reply_with_null(call.context());
+  }
+  if (iterator == 0) {
+    return reply_chunk(call, kHeaderIterator, filter.header());
+  }
+  const auto chunk = filter.chunk(iterator);
+  return reply_chunk(call, static_cast<long long>(chunk.iterator), chunk.bytes);
 }
 
 }  // namespace
@@ -62,7 +115,35 @@ Answer bloom_scandump(Call& call) {
   if (!iterator) {
     return refuse("Second argument must be numeric");
   }
-  return *iterator < 0 ? reply_chunk(call, 0, {}) : reply_piece(call, BloomValue::kFamily, lookup.value()->parts());
+  const BloomValue& value = *lookup.value();
+  if (value.foreign_format() && value.redisbloom() == nullptr) {
+    return refuse("ERR filters of valkey-bloom have no chunks: copy this one by DUMP and RESTORE");
+  }
+  if (*iterator < 0) {
+    return reply_chunk(call, 0, {});
+  }
+  return value.redisbloom() != nullptr
+             ? reply_chunk_of_redisbloom(call, *value.redisbloom(), static_cast<std::uint64_t>(*iterator))
+             : reply_piece(call, BloomValue::kFamily, value.parts());
+}
+
+// BF.LOAD key blob: a whole filter of valkey-bloom.
+Answer bloom_load(Call& call) {
+  MemoryLimit limit(call.context());
+  BloomLookup lookup(call, kRead | kWrite);
+  if (!lookup.is_absent()) {
+    return refuse("BUSYKEY Target key name already exists.");
+  }
+  lookup.limit(limit);
+  auto made = BloomValue::from_valkey(std::as_bytes(std::span(call.text(2))));
+  if (!made) {
+    return refuse(made.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory)
+                                                               : "ERR bloom object decoding failed");
+  }
+  lookup.set(std::make_unique<BloomKey>(std::move(*made)));
+  engine.replicate_verbatim(call.context());
+  call.key_changed("bf.load");
+  return call.ok();
 }
 
 Answer bloom_loadchunk(Call& call) {

@@ -16,10 +16,19 @@ struct Field {
   int (*reply)(const Call&, const BloomKey&);
 };
 
+// What RedisBloom says of its filters.
+std::uint64_t size_of(const BloomKey& key) noexcept {
+  constexpr std::uint64_t kFilterBytes = 32;
+  constexpr std::uint64_t kLinkBytes = 64;
+  const takeover::BloomChain* filter = key.value()->redisbloom();
+  return filter != nullptr ? kFilterBytes + kLinkBytes * filter->slice_count() + filter->cells_bytes()
+                           : key.memory_bytes();
+}
+
 constexpr std::array kFields = {
     Field{"CAPACITY", "Capacity", true,
           [](const Call& call, const BloomKey& key) { return call.number(key.value()->capacity_keys()); }},
-    Field{"SIZE", "Size", true, [](const Call& call, const BloomKey& key) { return call.number(key.memory_bytes()); }},
+    Field{"SIZE", "Size", true, [](const Call& call, const BloomKey& key) { return call.number(size_of(key)); }},
     Field{"FILTERS", "Number of filters", true,
           [](const Call& call, const BloomKey& key) { return call.number(key.value()->slice_count()); }},
     Field{"ITEMS", "Number of items inserted", true,
@@ -81,10 +90,18 @@ void reply_slice(const Call& call, const Slice& slice) noexcept {
   constexpr std::size_t kLineBytes = 256;
   constexpr unsigned long long kByteBits = 8;
   const unsigned long long bytes = slice.cells_bytes();
+  unsigned long long bits = kByteBits * bytes;
+  unsigned hash_width = 64;
+  if constexpr (requires { slice.bits(); }) {
+    bits = slice.bits();
+  }
+  if constexpr (requires { slice.hash_width(); }) {
+    hash_width = slice.hash_width();
+  }
   std::array<char, kLineBytes> line;
   const int length = std::snprintf(
-      line.data(), line.size(), "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g", bytes,
-      kByteBits * bytes, slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
+      line.data(), line.size(), "bytes:%llu bits:%llu hashes:%u hashwidth:%u capacity:%llu size:%llu ratio:%g", bytes,
+      bits, slice.probes_per_key(), hash_width, static_cast<unsigned long long>(slice.capacity_keys()),
       static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
   call.bytes({line.data(), static_cast<std::size_t>(length)});
 }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 #include <string>
 
+#include "modules/redis/engine/fields.hpp"
 #include "modules/redis/image/expiring.hpp"
 
 namespace mankai::redis {
@@ -67,13 +70,29 @@ bool BloomRequest::read_fpr(const Call& call, std::size_t index) noexcept {
 bool BloomRequest::read_capacity(const Call& call, std::size_t index) noexcept {
   const auto value = call.integer(index);
   capacity_keys_ = value.value_or(0);
-  return capacity_keys_ >= 1 && capacity_keys_ <= kMaxCapacity;
+  return capacity_keys_ >= 1 && (capacity_keys_ <= kMaxCapacity || !call.is_from_client());
 }
 
 bool BloomRequest::read_expansion(const Call& call, std::size_t index) noexcept {
   const auto value = call.integer(index);
   expansion_ = value.value_or(-1);
-  return expansion_ >= 0 && expansion_ <= kMaxExpansion;
+  const long long most = call.is_from_client() ? kMaxExpansion : std::numeric_limits<std::uint32_t>::max();
+  return expansion_ >= 0 && expansion_ <= most;
+}
+
+bool BloomRequest::read_tightening(const Call& call, std::size_t index) noexcept {
+  tightening_ = call.real(index).value_or(0);
+  return tightening_ > 0 && tightening_ < 1;
+}
+
+bool BloomRequest::read_valkey_seed(const Call& call, std::size_t index) noexcept {
+  const std::string_view text = call.text(index);
+  valkey_seed_.emplace();
+  if (text.size() != valkey_seed_->size()) {
+    return false;
+  }
+  std::memcpy(valkey_seed_->data(), text.data(), text.size());
+  return true;
 }
 
 Result<void> BloomRequest::read_ttl(const Call& call, std::size_t index) {
@@ -85,15 +104,29 @@ Result<void> BloomRequest::read_ttl(const Call& call, std::size_t index) {
   return {};
 }
 
-Result<BloomSettings> BloomRequest::settings() const {
-  const BloomSettings settings{.capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
-                               .fpr = std::min(fpr_, kMaxFpr),
+Layout BloomRequest::layout(const Call& call) const noexcept {
+  if (valkey_seed_) {
+    return Layout::valkey_bloom;
+  }
+  if (hash_.is_given() || is_deletable_ || max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
+    return Layout::mankai;
+  }
+  return layout_of_new_value(call);
+}
+
+Result<BloomSettings> BloomRequest::settings(const Call& call) const {
+  const Layout in = layout(call);
+  const BloomSettings settings{.layout = in,
+                               .capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
+                               .fpr = in == Layout::mankai || is_redisbloom_8() ? std::min(fpr_, kMaxFpr) : fpr_,
                                .expansion = static_cast<std::uint32_t>(expansion_),
                                .is_nonscaling = is_nonscaling_ || expansion_ == 0,
                                .is_deletable = is_deletable_,
                                .max_ttl = max_ttl_,
                                .ttl_resolution = ttl_resolution_,
-                               .hash = hash_.hash()};
+                               .hash = in == Layout::mankai ? hash_.hash() : HashSpec{},
+                               .tightening = tightening_,
+                               .valkey_seed = valkey_seed_.value_or(takeover::ValkeyBloom::Seed{})};
   if (max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
     if (const auto possible = BloomValue::check_cuckoo(settings); !possible) {
       return refuse("ERR " + possible.error().detail);
@@ -102,7 +135,17 @@ Result<BloomSettings> BloomRequest::settings() const {
   return settings;
 }
 
-void replicate_creation(const Call& call, const BloomSettings& settings) {
+void replicate_creation(const Call& call, const BloomSettings& settings, const BloomValue& created) {
+  if (settings.layout != Layout::mankai) {
+    created.rewrite_foreign([&](const char* command, std::optional<long long> number, std::span<const std::byte> data) {
+      if (number) {
+        engine.replicate(call.context(), command, "slb", call.key(), *number, chars(data), data.size());
+      } else {
+        engine.replicate(call.context(), command, "sb", call.key(), chars(data), data.size());
+      }
+    });
+    return;
+  }
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);

@@ -4,6 +4,7 @@
 /// are replicated.
 
 #include <cstddef>
+#include <optional>
 
 #include "modules/redis/bloom/value.hpp"
 #include "modules/redis/engine/call.hpp"
@@ -29,7 +30,7 @@ class BloomRequest {
  public:
   BloomRequest() noexcept;
 
-  // Each reads a value and returns whether it is valid and in range.
+  // Each reads a value and returns whether it is valid and, from clients, in range.
   bool read_fpr(const Call& call, std::size_t index) noexcept;
   bool read_capacity(const Call& call, std::size_t index) noexcept;
   bool read_expansion(const Call& call, std::size_t index) noexcept;
@@ -40,13 +41,19 @@ class BloomRequest {
     return call.is(index, "TTL") || call.is(index, "RESOLUTION");
   }
   Result<void> read_ttl(const Call& call, std::size_t index);
+  // What valkey-bloom's primaries send.
+  bool read_tightening(const Call& call, std::size_t index) noexcept;
+  bool read_valkey_seed(const Call& call, std::size_t index) noexcept;
   void set_nonscaling() noexcept { is_nonscaling_ = true; }
   void set_deletable() noexcept { is_deletable_ = true; }
 
-  /// Draws a seed unless one was given. Errors: to be replied, for options that cannot be combined with TTL.
-  [[nodiscard]] Result<BloomSettings> settings() const;
+  /// Draws a seed unless one was given. A filter that a primary or an AOF file creates without a seed is RedisBloom's,
+  /// because ours always send one. Errors: to be replied, for options that cannot be combined with TTL.
+  [[nodiscard]] Result<BloomSettings> settings(const Call& call) const;
 
  private:
+  [[nodiscard]] Layout layout(const Call& call) const noexcept;
+
   double fpr_;
   long long capacity_keys_;
   long long expansion_;
@@ -55,9 +62,11 @@ class BloomRequest {
   Duration max_ttl_{};
   Duration ttl_resolution_{};
   HashRequest hash_;
+  double tightening_ = 0;
+  std::optional<takeover::ValkeyBloom::Seed> valkey_seed_;
 };
 
 /// Replicates the creation of a filter, with its hash and seed.
-void replicate_creation(const Call& call, const BloomSettings& settings);
+void replicate_creation(const Call& call, const BloomSettings& settings, const BloomValue& created);
 
 }  // namespace mankai::redis

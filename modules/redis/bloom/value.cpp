@@ -45,6 +45,10 @@ Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
           .memory = engine_memory()};
 }
 
+template <class Filter>
+constexpr bool kIsForeign =
+    std::is_same_v<Filter, takeover::BloomChain> || std::is_same_v<Filter, takeover::ValkeyBloom>;
+
 // A single key is not worth a batch's arrays.
 void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
   if (digests.size() == 1) {
@@ -88,11 +92,13 @@ AddReport add_to(Cuckoo& filter, std::span<const Digest> digests, std::span<bool
 
 template <class Made>
 Result<BloomValue> BloomValue::of(Result<Made> filter, bool is_nonscaling) {
-  MANKAI_ASSIGN(auto made, std::move(filter));
+  if (!filter) {
+    return std::unexpected(std::move(filter.error()));
+  }
   if constexpr (std::is_same_v<Made, ScalableBloom>) {
-    return BloomValue(std::move(made), is_nonscaling);
+    return BloomValue(std::move(*filter), is_nonscaling);
   } else {
-    return BloomValue(std::make_unique<Made>(std::move(made)), is_nonscaling);
+    return BloomValue(std::make_unique<Made>(std::move(*filter)), is_nonscaling);
   }
 }
 
@@ -102,6 +108,23 @@ Result<void> BloomValue::check_cuckoo(const BloomSettings& settings) {
 }
 
 Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
+  if (settings.layout == Layout::redisbloom) {
+    return of(takeover::BloomChain::create({.keys = settings.capacity_keys,
+                                            .fpr = settings.fpr,
+                                            .expansion = settings.expansion,
+                                            .is_nonscaling = settings.is_nonscaling,
+                                            .memory = engine_memory()}),
+              settings.is_nonscaling);
+  }
+  if (settings.layout == Layout::valkey_bloom) {
+    return of(takeover::ValkeyBloom::create({.keys = settings.capacity_keys,
+                                             .fpr = settings.fpr,
+                                             .tightening = settings.tightening,
+                                             .expansion = settings.is_nonscaling ? 0 : settings.expansion,
+                                             .seed = settings.valkey_seed,
+                                             .memory = engine_memory()}),
+              settings.is_nonscaling);
+  }
   if (settings.max_ttl != Duration::zero() || (settings.is_deletable && check_cuckoo(settings))) {
     return of(Cuckoo::create(cuckoo_options(settings)), settings.is_nonscaling);
   }
@@ -127,7 +150,13 @@ Result<BloomValue> BloomValue::from_image(AssembledImage image) {
 }
 
 Result<BloomValue> BloomValue::create_like() const {
-  return visit([&](const auto& filter) { return of(filter.create_like(engine_memory()), is_nonscaling_); });
+  return visit([&]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return of(filter.create_like(), is_nonscaling_);
+    } else {
+      return of(filter.create_like(engine_memory()), is_nonscaling_);
+    }
+  });
 }
 
 bool BloomValue::is_empty() const noexcept {
@@ -153,16 +182,20 @@ bool BloomValue::is_deletable() const noexcept {
 }
 
 BloomSettings BloomValue::settings() const noexcept {
-  return visit([&](const auto& filter) {
+  return visit([&]<class F>(const F& filter) {
     BloomSettings settings{.capacity_keys = filter.initial_keys(),
                            .fpr = filter.fpr_target(),
                            .is_nonscaling = is_nonscaling_,
                            .is_deletable = is_deletable(),
-                           .hash = filter.hash()};
-    if constexpr (requires { filter.growth(); }) {
+                           .hash = {}};
+    if constexpr (kIsForeign<F>) {
+      settings.expansion = filter.expansion();
+    } else if constexpr (requires { filter.growth(); }) {
       settings.expansion = filter.growth().factor;
+      settings.hash = filter.hash();
     } else {
       settings.expansion = filter.growth_factor();
+      settings.hash = filter.hash();
     }
     return settings;
   });
@@ -170,6 +203,17 @@ BloomSettings BloomValue::settings() const noexcept {
 
 std::uint64_t BloomValue::capacity_keys() const noexcept {
   return visit([](const auto& filter) { return filter.capacity_keys(); });
+}
+
+// Of a filter that is not foreign.
+Hasher BloomValue::hasher() const noexcept {
+  return visit([]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return Hasher(HashSpec{});
+    } else {
+      return filter.hasher();
+    }
+  });
 }
 
 std::uint64_t BloomValue::keys_inserted() const noexcept {
@@ -189,8 +233,13 @@ std::size_t BloomValue::slice_count() const noexcept {
 
 WorkShape BloomValue::work_shape() const noexcept {
   constexpr std::uint64_t kPlentyOfRoom = std::uint64_t{1} << 40;
-  return visit([&](const auto& filter) {
-    if constexpr (requires { filter.growth(); }) {
+  return visit([&]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return WorkShape{.slices = filter.slice_count(),
+                       .room = room_in_newest(filter),
+                       .newest = filter.slice(filter.slice_count() - 1).capacity_keys(),
+                       .expansion = is_nonscaling_ ? 0 : filter.expansion()};
+    } else if constexpr (requires { filter.growth(); }) {
       return redis::work_shape(filter, !is_nonscaling_);
     } else {
       if (filter.growth_factor() > 1) {  // sub-filters are doubled, so there is seldom one more
@@ -211,7 +260,13 @@ double BloomValue::fpr_estimate() const noexcept {
 }
 
 ImageParts BloomValue::parts() const {
-  ImageParts parts = visit([](const auto& filter) { return parts_of(filter); });
+  ImageParts parts = visit([]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return ImageParts();
+    } else {
+      return parts_of(filter);
+    }
+  });
   parts.flags = is_nonscaling_ ? kNonscaling : 0;
   if (std::holds_alternative<std::unique_ptr<Cuckoo>>(filter_)) {
     bind_to_moment(parts);
@@ -219,13 +274,78 @@ ImageParts BloomValue::parts() const {
   return parts;
 }
 
-Hasher BloomValue::hasher() const noexcept {
-  return visit([](const auto& filter) { return filter.hasher(); });
+std::optional<std::size_t> BloomValue::foreign_format() const noexcept {
+  if (std::holds_alternative<std::unique_ptr<takeover::BloomChain>>(filter_)) {
+    return 0;
+  }
+  return std::holds_alternative<std::unique_ptr<takeover::ValkeyBloom>>(filter_) ? std::optional<std::size_t>(1)
+                                                                                 : std::nullopt;
+}
+
+takeover::BloomChain* BloomValue::redisbloom() noexcept {
+  auto* chain = std::get_if<std::unique_ptr<takeover::BloomChain>>(&filter_);
+  return chain != nullptr ? chain->get() : nullptr;
+}
+
+template <class Made>
+Result<BloomValue> BloomValue::taken_over(Result<Made> filter) {
+  const bool is_nonscaling = filter && filter->is_nonscaling();
+  return of(std::move(filter), is_nonscaling);
+}
+
+Result<BloomValue> BloomValue::load_foreign(takeover::FieldReader& reader, std::size_t format, int version) {
+  const auto encver = static_cast<unsigned>(version);
+  return format == 0 ? taken_over(takeover::BloomChain::load(reader, encver, engine_memory()))
+                     : taken_over(takeover::ValkeyBloom::load(reader, encver, engine_memory()));
+}
+
+Result<BloomValue> BloomValue::from_redisbloom(std::span<const std::byte> header) {
+  return taken_over(takeover::BloomChain::from_header(header, takeover::BloomChain::kNoLimit, engine_memory()));
+}
+
+Result<BloomValue> BloomValue::from_valkey(std::span<const std::byte> blob) {
+  return taken_over(takeover::ValkeyBloom::from_blob(blob, engine_memory()));
+}
+
+void BloomValue::save_foreign(takeover::FieldWriter& writer) const {
+  visit([&]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      filter.save(writer);
+    }
+  });
+}
+
+void BloomValue::rewrite_foreign(const EmitCommand& emit) const {
+  visit([&]<class F>(const F& filter) {
+    if constexpr (std::is_same_v<F, takeover::ValkeyBloom>) {
+      emit("BF.LOAD", std::nullopt, filter.to_blob());
+    } else if constexpr (std::is_same_v<F, takeover::BloomChain>) {
+      emit("BF.LOADCHUNK", 1, filter.header());
+      if (filter.keys_inserted() == 0) {
+        return;
+      }
+      for (auto chunk = filter.chunk(1); chunk.iterator != 0; chunk = filter.chunk(chunk.iterator)) {
+        emit("BF.LOADCHUNK", static_cast<long long>(chunk.iterator), chunk.bytes);
+      }
+    }
+  });
+}
+
+Result<BloomValue> BloomValue::copy_foreign() const {
+  return visit([&]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return of(filter.clone(), is_nonscaling_);
+    } else {
+      return Result<BloomValue>(fail(ErrorCode::invalid_argument, "not a filter of another module"));
+    }
+  });
 }
 
 AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool> seen) {
-  return visit([&](auto& filter) {
-    if constexpr (requires { filter.growth(); }) {
+  return visit([&]<class F>(F& filter) {
+    if constexpr (kIsForeign<F>) {
+      return AddReport();
+    } else if constexpr (requires { filter.growth(); }) {
       return add_in_order(filter, digests, seen, !is_nonscaling_,
                           [&](std::span<const Digest> some, std::span<bool> known) { observe(filter, some, known); });
     } else {
@@ -235,6 +355,9 @@ AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool
 }
 
 AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool> fresh) {
+  if (foreign_format()) {
+    return add_foreign(keys, fresh);
+  }
   const Hasher hash = hasher();
   std::array<Digest, kHashWindow> window;
   AddReport total;
@@ -250,36 +373,58 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
   return total;
 }
 
-void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
-  visit([&](const auto& filter) {
-    if (keys.size() == 1) {
-      outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
-      return;
+AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh) {
+  return visit([&]<class F>(F& filter) {
+    AddReport report;
+    if constexpr (kIsForeign<F>) {
+      const takeover::AddedKeys added = filter.add(keys, fresh);
+      report.done = added.done;
+      if (added.stop != takeover::AddResult::fresh) {
+        report.stop = added.stop == takeover::AddResult::out_of_memory ? AddStop::out_of_memory : AddStop::full;
+      }
     }
-    for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-      filter.may_contain(digests, outcomes.subspan(start, digests.size()));
-    });
+    return report;
+  });
+}
+
+void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
+  visit([&]<class F>(const F& filter) {
+    if constexpr (kIsForeign<F>) {
+      filter.may_contain(keys, outcomes);
+    } else if (keys.size() == 1) {
+      outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
+    } else {
+      for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+        filter.may_contain(digests, outcomes.subspan(start, digests.size()));
+      });
+    }
   });
 }
 
 void BloomValue::remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept {
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    const auto results = removed.subspan(start, digests.size());
-    visit([&](auto& filter) {
-      // As a batch first: the lines arrive together, and what is absent now will be absent later.
-      filter.may_contain(digests, results);
-      for (std::size_t i = 0; i < digests.size(); ++i) {
-        if constexpr (requires { filter.erase_from_oldest(digests[i]); }) {
-          results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
-        } else if constexpr (requires { filter.erase(digests[i]); }) {
-          results[i] = results[i] && filter.erase(digests[i]) == EraseResult::erased;
+  visit([&]<class F>(F& filter) {
+    if constexpr (!kIsForeign<F>) {
+      for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+        const auto results = removed.subspan(start, digests.size());
+        // As a batch first: the lines arrive together, and what is absent now will be absent later.
+        filter.may_contain(digests, results);
+        for (std::size_t i = 0; i < digests.size(); ++i) {
+          if constexpr (requires { filter.erase_from_oldest(digests[i]); }) {
+            results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
+          } else if constexpr (requires { filter.erase(digests[i]); }) {
+            results[i] = results[i] && filter.erase(digests[i]) == EraseResult::erased;
+          }
         }
-      }
-    });
+      });
+    }
   });
 }
 
 Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys_before) const {
+  if (foreign_format() || other.foreign_format()) {
+    return fail(ErrorCode::invalid_argument,
+                "filters taken over from another module cannot be merged: add the items to one of them");
+  }
   const BloomSettings mine = settings();
   const BloomSettings theirs = other.settings();
   if (mine.is_deletable || theirs.is_deletable) {
@@ -318,7 +463,16 @@ void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
 
 std::size_t BloomValue::heap_bytes() const noexcept {
   return visit([]<class F>(const F& filter) {
-    return heap_bytes_of(filter) + (std::is_same_v<F, ScalableBloom> ? 0 : engine_bytes(sizeof(F)));
+    const std::size_t object = std::is_same_v<F, ScalableBloom> ? 0 : engine_bytes(sizeof(F));
+    if constexpr (kIsForeign<F>) {
+      std::size_t bytes = object;
+      for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+        bytes += sizeof(typename F::Slice) + engine_bytes(filter.slice(i).cells_bytes());
+      }
+      return bytes;
+    } else {
+      return object + heap_bytes_of(filter);
+    }
   });
 }
 

@@ -10,10 +10,14 @@
 /// unit of its own it would be lost when the keys that it was mistaken for are removed. So a key must be removed as
 /// often as it was added. Deletable filters of older dumps, of rates that no cuckoo filter reaches, and with an
 /// expansion that is not a power of 2, are Bloom filters of counters (scalable-counting-bloom).
+///
+/// Filters that were taken over from RedisBloom or valkey-bloom stay in their layout and grow by their rules.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -22,6 +26,10 @@
 #include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "mankai/takeover/bloom_chain.hpp"
+#include "mankai/takeover/valkey_bloom.hpp"
+#include "modules/redis/engine/format.hpp"
+#include "modules/redis/engine/layout.hpp"
 #include "modules/redis/image/add.hpp"
 #include "modules/redis/image/value.hpp"
 #include "modules/redis/image/work.hpp"
@@ -30,6 +38,7 @@ namespace mankai::redis {
 
 /// Settings of a new filter; replicas get all of them.
 struct BloomSettings {
+  Layout layout{};
   std::uint64_t capacity_keys = 0;
   double fpr = 0;
   std::uint32_t expansion = 0;  ///< keys of each slice divided by those of the one before; unused if nonscaling
@@ -38,6 +47,9 @@ struct BloomSettings {
   Duration max_ttl{};  ///< 0: items do not expire
   Duration ttl_resolution{};
   HashSpec hash;
+  // Of valkey-bloom's filters.
+  double tightening = 0;
+  takeover::ValkeyBloom::Seed valkey_seed{};
 };
 
 class BloomValue {
@@ -51,6 +63,9 @@ class BloomValue {
                                           .flags = kNonscaling,
                                           .moment_kind = Cuckoo::kKind,  // its cells move
                                           .load_command = "bf.loadchunk"};
+  static constexpr std::array kForeignFormats = {
+      Format{.type_name = takeover::BloomChain::kTypeName.data(), .version = takeover::BloomChain::kEncver},
+      Format{.type_name = takeover::ValkeyBloom::kTypeName.data(), .version = takeover::ValkeyBloom::kEncver}};
 
   /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
   [[nodiscard]] static Result<void> check_cuckoo(const BloomSettings& settings);
@@ -58,6 +73,22 @@ class BloomValue {
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
   /// Errors: corrupt, unsupported_version.
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
+
+  // See TakenOverValue.
+  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept;
+  [[nodiscard]] static Result<BloomValue> load_foreign(takeover::FieldReader& reader, std::size_t format, int version);
+  void save_foreign(takeover::FieldWriter& writer) const;
+  void rewrite_foreign(const EmitCommand& emit) const;
+  [[nodiscard]] Result<BloomValue> copy_foreign() const;
+  /// RedisBloom's filter of a header, without its cells. Errors: corrupt, out_of_space.
+  [[nodiscard]] static Result<BloomValue> from_redisbloom(std::span<const std::byte> header);
+  /// valkey-bloom's filter of a blob of its BF.LOAD. Errors: corrupt, unsupported_version, out_of_space.
+  [[nodiscard]] static Result<BloomValue> from_valkey(std::span<const std::byte> blob);
+  /// Null, unless the filter is RedisBloom's.
+  [[nodiscard]] takeover::BloomChain* redisbloom() noexcept;
+  [[nodiscard]] const takeover::BloomChain* redisbloom() const noexcept {
+    return const_cast<BloomValue*>(this)->redisbloom();
+  }
 
   /// Adds keys in order while there is room, and writes which were new. Shape: keys[c], fresh[c]. Cost: a batch. Pre: a
   /// filter whose items expire is at the present time.
@@ -83,7 +114,9 @@ class BloomValue {
   [[nodiscard]] Cuckoo* expiring() noexcept;
   [[nodiscard]] const Cuckoo* expiring() const noexcept { return const_cast<BloomValue*>(this)->expiring(); }
   /// Whether adding a key that is found changes the filter.
-  [[nodiscard]] bool counts_repeats() const noexcept { return !std::holds_alternative<ScalableBloom>(filter_); }
+  [[nodiscard]] bool counts_repeats() const noexcept {
+    return !std::holds_alternative<ScalableBloom>(filter_) && !foreign_format();
+  }
   /// Without times to live.
   [[nodiscard]] BloomSettings settings() const noexcept;
   /// Keys that the slices created so far have room for.
@@ -102,7 +135,8 @@ class BloomValue {
   [[nodiscard]] std::size_t memory_pieces() const noexcept;
   void relocate(std::size_t piece, const Mover& mover) noexcept;
 
-  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom, a CountingBloom or a CuckooTable.
+  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom, a CountingBloom, a CuckooTable or a
+  /// takeover::BitLink.
   template <class Use>
   void for_each_slice(const Use& use) const {
     visit([&](const auto& filter) {
@@ -114,11 +148,14 @@ class BloomValue {
 
  private:
   // Most keys are plain filters, and there may be very many of them: the larger ones are allocated apart.
-  using Filter = std::variant<ScalableBloom, std::unique_ptr<ScalableCountingBloom>, std::unique_ptr<Cuckoo>>;
+  using Filter = std::variant<ScalableBloom, std::unique_ptr<ScalableCountingBloom>, std::unique_ptr<Cuckoo>,
+                              std::unique_ptr<takeover::BloomChain>, std::unique_ptr<takeover::ValkeyBloom>>;
 
   BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
   template <class Made>
   static Result<BloomValue> of(Result<Made> filter, bool is_nonscaling);
+  template <class Made>
+  static Result<BloomValue> taken_over(Result<Made> filter);
 
   template <class Use>
   static decltype(auto) use_held(auto& held, const Use& use) {
@@ -138,6 +175,7 @@ class BloomValue {
     return std::visit([&](auto& held) { return use_held(held, use); }, filter_);
   }
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
+  AddReport add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh);
   [[nodiscard]] Hasher hasher() const noexcept;
 
   [[no_unique_address]] Filter filter_;  // its last bytes are free for the flag

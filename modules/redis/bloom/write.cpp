@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mankai/base/ascii.hpp"
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/bloom/settings.hpp"
 #include "modules/redis/image/expiring.hpp"
@@ -43,9 +44,10 @@ struct AddRequest {
   std::size_t first;  ///< argument
 };
 
-// Replicas get what was done: the whole command, or as many of its keys as found room.
-void replicate_add(const Call& call, const AddRequest& request, const AddReport& report) noexcept {
-  if (report.stop == AddStop::none) {
+// Replicas get what was done: the whole command, or as many of its keys as found room. A replica of RedisBloom's, which
+// a filter in its layout may have, takes fewer words.
+void replicate_add(const Call& call, const AddRequest& request, const AddReport& report, bool is_foreign) noexcept {
+  if (report.stop == AddStop::none && !is_foreign) {
     engine.replicate_verbatim(call.context());
     return;
   }
@@ -53,8 +55,12 @@ void replicate_add(const Call& call, const AddRequest& request, const AddReport&
   engine.replicate(call.context(), "BF.MADD", "sv", call.key(), keys.data(), keys.size());
 }
 
+// A primary's command must not fail: RedisBloom replicates the additions that a full filter refused, too.
 int reply_add(const Call& call, const AddRequest& request, const AddReport& report, std::span<const bool> fresh,
               const char* error) noexcept {
+  if (!call.is_from_client()) {
+    return call.ok();
+  }
   if (request.has_single_reply) {
     return report.stop == AddStop::none ? engine.reply_with_bool(call.context(), static_cast<int>(fresh[0]))
                                         : call.error(error);
@@ -78,7 +84,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   std::unique_ptr<BloomKey> created;
   BloomSettings settings;
   if (lookup.is_absent()) {
-    MANKAI_ASSIGN(settings, request.filter.settings());
+    MANKAI_ASSIGN(settings, request.filter.settings(call));
     auto made = BloomValue::create(settings);
     if (!made) {
       return std::unexpected(not_created(made.error()));
@@ -90,7 +96,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
     return refuse(kTooMuchWork);
   }
   if (created != nullptr) {
-    replicate_creation(call, settings);
+    replicate_creation(call, settings, value);
   }
   advance_if_expiring(call, value);
   const AddReport report = value.add(batch.keys(), fresh);
@@ -102,7 +108,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
     call.key_changed(kReserveEvent);
   }
   if (has_changed) {
-    replicate_add(call, request, report);
+    replicate_add(call, request, report, value.foreign_format().has_value());
     call.key_changed("bf.add");
   }
   return reply_add(call, request, report, fresh, stop_error(value, report.stop));
@@ -182,7 +188,32 @@ Result<BloomSettings> read_reserve(const Call& call) {
     return refuse(call.integer(3) ? "ERR capacity must be in the range [1, 1073741824]" : "ERR bad capacity");
   }
   MANKAI_TRY(ReserveOptions().read(call, request));
-  return request.settings();
+  return request.settings(call);
+}
+
+// Reads BF.RESERVE as RedisBloom does: options are found anywhere, even in place of the key, and other words ignored.
+Result<BloomSettings> read_replayed_reserve(const Call& call) {
+  BloomRequest request;
+  bool is_valid = request.read_fpr(call, 2) && request.read_capacity(call, 3);
+  for (std::size_t i = 1; i < call.size(); ++i) {
+    if (call.is(i, "NONSCALING")) {
+      request.set_nonscaling();
+    } else if (call.is(i, "EXPANSION") && i + 1 < call.size()) {
+      is_valid = request.read_expansion(call, i + 1) && is_valid;
+    }
+  }
+  return is_valid ? request.settings(call) : refuse(kUnknownArgument);
+}
+
+// Our own primaries and AOF files always give the hash of a filter.
+bool is_reserve_of_redisbloom(const Call& call) noexcept {
+  constexpr std::size_t kFirstOption = 4;
+  for (std::size_t i = kFirstOption; i < call.size(); ++i) {
+    if (HashRequest::is_option(call, i)) {
+      return false;
+    }
+  }
+  return !call.is_from_client();
 }
 
 /// Reads BF.INSERT's options up to ITEMS.
@@ -208,10 +239,35 @@ class InsertOptions {
     return {};
   }
 
+  /// Reads what RedisBloom and valkey-bloom replicate. RedisBloom tells words by their first letters.
+  Result<void> read_replayed(const Call& call, BloomRequest& request) {
+    bool is_valid = true;
+    for (std::size_t i = 2; i < call.size() && is_valid; ++i) {
+      const std::string_view word = call.text(i);
+      const std::size_t value = std::min(i + 1, call.size() - 1);
+      switch (letter(word, 0)) {
+        case 'i': first_key_ = i + 1 < call.size() ? i + 1 : 0; return {};
+        case 'n': letter(word, 2) == 'c' ? static_cast<void>(may_create_ = false) : request.set_nonscaling(); continue;
+        case 'e':
+          is_valid = letter(word, 1) == 'r' ? request.read_fpr(call, value) : request.read_expansion(call, value);
+          break;
+        case 'c': is_valid = request.read_capacity(call, value); break;
+        case 't': is_valid = request.read_tightening(call, value); break;
+        case 's': is_valid = request.read_valkey_seed(call, value); break;
+        default: is_valid = false;
+      }
+      ++i;
+    }
+    return is_valid ? Result<void>() : refuse(kUnknownArgument);
+  }
+
   [[nodiscard]] bool may_create() const noexcept { return may_create_; }
   [[nodiscard]] std::size_t first_key() const noexcept { return first_key_; }
 
  private:
+  static char letter(std::string_view word, std::size_t index) noexcept {
+    return index < word.size() ? lower(word[index]) : '\0';
+  }
   static Result<void> read_value(const Call& call, std::size_t i, BloomRequest& request) {
     const bool has_value = i + 1 < call.size();
     if (call.is(i, "ERROR")) {
@@ -236,10 +292,11 @@ class InsertOptions {
 }  // namespace
 
 Answer bloom_reserve(Call& call) {
-  if (!has_reserve_arity(call)) {
+  const bool is_foreign = is_reserve_of_redisbloom(call);
+  if (!is_foreign && !has_reserve_arity(call)) {
     return call.wrong_arity();
   }
-  MANKAI_ASSIGN(const auto settings, read_reserve(call));
+  MANKAI_ASSIGN(const auto settings, is_foreign ? read_replayed_reserve(call) : read_reserve(call));
   return reserve<BloomValue>(call, settings, kReserveEvent, replicate_creation, not_created);
 }
 
@@ -254,13 +311,22 @@ Answer bloom_madd(Call& call) {
 Answer bloom_insert(Call& call) {
   BloomRequest request;
   InsertOptions options;
-  MANKAI_TRY(options.read(call, request));
-  if (options.first_key() == 0) {
+  if (const auto read = options.read(call, request); !read) {
+    if (call.is_from_client()) {
+      return std::unexpected(read.error());
+    }
+    request = {};
+    options = {};
+    MANKAI_TRY(options.read_replayed(call, request));
+  }
+  // valkey-bloom's primaries create filters without items.
+  if (options.first_key() == 0 && call.is_from_client()) {
     return call.wrong_arity();
   }
-  return add_keys(
-      call,
-      {.filter = request, .may_create = options.may_create(), .has_single_reply = false, .first = options.first_key()});
+  return add_keys(call, {.filter = request,
+                         .may_create = options.may_create(),
+                         .has_single_reply = false,
+                         .first = options.first_key() != 0 ? options.first_key() : call.size()});
 }
 
 Answer bloom_rem(Call& call) {

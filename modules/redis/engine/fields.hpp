@@ -3,39 +3,17 @@
 /// Values of modules that are replaced (mankai/takeover), in the engine's files: their fields in RDB files and digests,
 /// and the commands that create them in AOF files.
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "mankai/takeover/fields.hpp"
+#include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 #include "modules/redis/engine/type.hpp"
 
 namespace mankai::redis {
-
-/// A command that creates a value or a part of it: COMMAND key [number] data.
-using EmitCommand =
-    std::function<void(const char* command, std::optional<long long> number, std::span<const std::byte> data)>;
-
-/// A value that may instead be one of a replaced module, which is stored in that module's format. The members must be
-/// called for such values only, except `foreign_format`.
-template <class Value>
-concept TakenOverValue =
-    requires(const Value value, takeover::FieldReader& reader, takeover::FieldWriter& writer, const EmitCommand& emit) {
-      { Value::kForeignFormats[0] } -> std::convertible_to<Format>;
-      /// The index of the value's foreign format, if it has one.
-      { value.foreign_format() } noexcept -> std::same_as<std::optional<std::size_t>>;
-      /// Errors: corrupt, unsupported_version, out_of_space, io.
-      { Value::load_foreign(reader, std::size_t{}, int{}) } -> std::same_as<Result<Value>>;
-      value.save_foreign(writer);
-      value.rewrite_foreign(emit);
-      /// Errors: out_of_space.
-      { value.copy_foreign() } -> std::same_as<Result<Value>>;
-    };
 
 class IoReader final : public takeover::FieldReader {
  public:

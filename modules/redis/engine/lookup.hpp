@@ -49,8 +49,8 @@ class Lookup {
   }
 
   void set(std::unique_ptr<KeyValue> made) noexcept {
-    found_ = made.get();
-    engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*made), made.release());
+    found_ = made.release();
+    engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*found_), found_);
   }
   void remove() noexcept {
     found_ = nullptr;

@@ -13,19 +13,12 @@
 #include <utility>
 
 #include "mankai/base/error.hpp"
+#include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
-
-/// A format of values in RDB files, which the engine stores with its name. A family has its own format, and may have
-/// those of modules that it replaces.
-struct Format {
-  const char* type_name;      ///< 9 characters
-  int version = 1;            ///< that is written
-  int newest_read = version;  ///< a newer version is refused
-};
 
 /// What a key holds: a value, or an incomplete one. All members but the last two may throw std::bad_alloc.
 template <class T>

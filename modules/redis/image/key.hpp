@@ -75,11 +75,12 @@ class ImageKey {
 
   [[nodiscard]] std::size_t format() const noexcept {
     if constexpr (TakenOverValue<Value>) {
-      const auto foreign = value() != nullptr ? value()->foreign_format() : std::nullopt;
-      return foreign ? 1 + *foreign : 0;
-    } else {
-      return 0;
+      if (std::holds_alternative<Value>(content_)) {
+        const auto foreign = std::get<Value>(content_).foreign_format();
+        return foreign ? 1 + *foreign : 0;
+      }
     }
+    return 0;
   }
   [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io, std::size_t format, int version) {
     if constexpr (TakenOverValue<Value>) {

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Values of RedisBloom and valkey-bloom in our server: they answer, grow and are saved as they were there.
+
+The fixtures are what RedisBloom 2.8.20 saved and answered (../shared/data/redisbloom, with a README).
+"""
+import base64
+import gzip
+import hashlib
+import json
+import pathlib
+import socket
+import struct
+import sys
+import threading
+import unittest
+import zlib
+
+from client import Error, Map, Null, wait_for
+from harness import MODULE, OneServerTest, RedisTest, main, needs_module, saved
+
+FIXTURES = pathlib.Path(__file__).parents[3] / "shared" / "data" / "redisbloom"
+FOOTER = 10  # of a DUMP payload: RDB version, checksum
+
+
+def fixture(name):
+    return json.loads(gzip.decompress((FIXTURES / name).read_bytes()))
+
+
+def unpacked(text):
+    return zlib.decompress(base64.b64decode(text))
+
+
+def items_of(described):
+    if "hex" in described:
+        return [bytes.fromhex(item) for item in described["hex"]]
+    first = described["from"]
+    return [f"{described['prefix']}{number}".encode() for number in range(first, first + described["count"])]
+
+
+def plain(reply):
+    """A reply as the fixtures have it."""
+    if isinstance(reply, Error):
+        return f"-{reply}"
+    if isinstance(reply, Map):
+        return [plain(part) for pair in reply for part in pair]
+    if isinstance(reply, list):
+        return [plain(part) for part in reply]
+    if isinstance(reply, Null):
+        return None
+    if isinstance(reply, bytes):
+        return reply.decode("latin-1")
+    return reply
+
+
+def expected(reply):
+    if isinstance(reply, list):
+        return [expected(part) for part in reply]
+    if isinstance(reply, dict):
+        return reply["bulk"] if "bulk" in reply else bytes.fromhex(reply["hex"]).decode("latin-1")
+    if isinstance(reply, str):
+        return reply[1:] if reply[0] == "+" else reply
+    return reply
+
+
+def words_of(step):
+    return [bytes.fromhex(word["hex"]) if isinstance(word, dict) else word for word in step]
+
+
+def letters(reply, errors):
+    """Answers as the fixtures have them: one letter an item."""
+    replies = reply if isinstance(reply, list) else [reply]
+    codes = {text: letter for letter, text in errors.items()}
+    out = ""
+    for one in replies:
+        text = f"-{one}" if isinstance(one, Error) else None
+        out += codes.get(text, f"[{text}]") if text else "n" if one == -1 else str(int(one))
+    return out
+
+
+class Subject:
+    """A key of a fixture on a server."""
+
+    MEMBERS = {"BF": "BF.MEXISTS", "CF": "CF.MEXISTS", "TOPK": "TOPK.QUERY"}
+
+    def __init__(self, test, client, described):
+        self.test, self.client = test, client
+        self.key, self.family = described["key"], described["family"]
+
+    def do(self, step):
+        if "do" in step:
+            self.test.assertEqual(plain(self.client.call(*words_of(step["do"]))), expected(step["reply"]), step["do"])
+            return
+        items, got = items_of(step["items"]), ""
+        if "each" in step:
+            for item in items:
+                got += letters(self.client.call(*words_of(step["each"]), item, *words_of(step["after"])), step["errors"])
+        else:
+            for start in range(0, len(items), step["size"]):
+                some = items[start:start + step["size"]]
+                got += letters(self.client.call(*words_of(step["many"]), *some), step["errors"])
+        self.test.assertEqual(got, step["answers"], step)
+
+    def chunks(self):
+        """What SCANDUMP returns, hashed as the fixtures hash it."""
+        digest, iterator = hashlib.sha256(), 0
+        while True:
+            iterator, data = self.client.must(f"{self.family}.SCANDUMP", self.key, iterator)
+            if iterator == 0:
+                return digest.hexdigest()
+            digest.update(struct.pack("<Q", iterator) + data)
+
+    def check(self, facts):
+        for name, fact in facts.items():
+            with self.test.subTest(key=self.key, fact=name):
+                getattr(self, f"check_{name}")(fact)
+
+    def check_chunks_sha256(self, fact):
+        self.test.assertEqual(self.chunks(), fact)
+
+    def check_probes(self, fact):
+        for probe in fact:
+            items = items_of(probe["items"])
+            for name in ("exists", "in"):
+                if name in probe:
+                    got = self.client.must(self.MEMBERS[self.family], self.key, *items)
+                    self.test.assertEqual("".join(str(int(answer)) for answer in got), probe[name])
+            if "counts" in probe:
+                if self.family == "CF":
+                    got = [self.client.must("CF.COUNT", self.key, item) for item in items]
+                else:
+                    got = self.client.must("CMS.QUERY" if self.family == "CMS" else "TOPK.COUNT", self.key, *items)
+                self.test.assertEqual(got, probe["counts"])
+
+    def check_info(self, fact):
+        self.test.assertEqual(plain(self.client.must(f"{self.family}.INFO", self.key)), expected(fact))
+
+    def check_debug(self, fact):
+        self.test.assertEqual(plain(self.client.must(f"{self.family}.DEBUG", self.key)), expected(fact))
+
+    def check_card(self, fact):
+        self.test.assertEqual(self.client.must("BF.CARD", self.key), fact)
+
+    def check_list(self, fact):
+        self.test.assertEqual(plain(self.client.must("TOPK.LIST", self.key, "WITHCOUNT")), expected(fact))
+
+    def check_memory_usage(self, fact):
+        """Ours is what we use."""
+
+    def check_chunks(self, fact):
+        """Their hash is another fact."""
+
+    def check_dump(self, fact):
+        if self.family != "TOPK":  # which has addresses of the server that saved it
+            self.test.assertEqual(self.client.must("DUMP", self.key)[:-FOOTER], unpacked(fact)[:-FOOTER])
+
+
+@needs_module
+@unittest.skipUnless(FIXTURES.is_dir(), "SKIPPED: the fixtures of RedisBloom are not here (../shared)")
+class FixturesTest(OneServerTest):
+    options = {"appendonly": "no", "aof_use_rdb_preamble": "no"}
+
+    def subjects(self, name="keys.json.gz"):
+        for described in fixture(name)["keys"]:
+            yield described, Subject(self, self.client, described)
+
+    def restore(self, described):
+        self.client.must("SELECT", described["db"])
+        self.client.must("RESTORE", described["key"], 0, unpacked(described["facts"]["dump"]))
+
+    def test_a_restored_value_answers_and_grows_as_there(self):
+        for described, subject in self.subjects():
+            self.restore(described)
+            subject.check(described["facts"])
+        for described, subject in self.subjects():
+            if "then" not in described:
+                continue
+            self.client.must("SELECT", described["db"])
+            with self.subTest(key=described["key"]):
+                for step in described["then"]:
+                    subject.do(step)
+            subject.check(described["facts_then"])
+
+    def check_all(self):
+        for described, subject in self.subjects():
+            self.client.must("SELECT", described["db"])
+            subject.check(described["facts"])
+
+    def test_values_survive_rdb_and_aof_files_and_copies(self):
+        for described, _ in self.subjects():
+            self.restore(described)
+        before = self.client.must("DEBUG", "DIGEST")
+        self.client.must("DEBUG", "RELOAD")
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
+        self.check_all()
+        self.client.must("CONFIG", "SET", "appendonly", "yes")
+        wait_for("the AOF is written", lambda: self.client.info("persistence")["aof_rewrite_in_progress"] == "0"
+                 and self.client.info("persistence")["aof_enabled"] == "1")
+        self.client.must("DEBUG", "LOADAOF")
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
+        self.check_all()
+        self.client.must("CONFIG", "SET", "appendonly", "no")
+        for described, _ in self.subjects():
+            self.client.must("SELECT", described["db"])
+            self.client.must("COPY", described["key"], "copy")
+            self.client.must("RENAME", "copy", described["key"])
+        self.check_all()
+
+    def test_chunks_make_the_same_value(self):
+        for described, subject in self.subjects():
+            if "chunks" not in described["facts"]:
+                continue
+            for iterator, data in described["facts"]["chunks"]:
+                self.client.must(f"{described['family']}.LOADCHUNK", described["key"], iterator, unpacked(data))
+            subject.check(described["facts"])
+
+    def test_older_encodings(self):
+        for case in fixture("older.json.gz"):
+            with self.subTest(case=case["note"], type=case["type"], encver=case["encver"]):
+                self.client.must("DEL", "k")
+                reply = self.client.call("RESTORE", "k", 0, unpacked(case["payload"]))
+                is_old_cuckoo = case["type"] == "MBbloomCF" and int(case["encver"]) < 4
+                if "to come" in case["note"] or is_old_cuckoo:
+                    self.assertIsInstance(reply, Error)
+                    continue
+                self.assertEqual(plain(reply), "OK")
+                items = items_of(case["items"]) + items_of(case["probes"])
+                family = "BF" if case["type"] == "MBbloom--" else "CF"
+                got = "".join(str(int(one)) for one in self.client.must(f"{family}.MEXISTS", "k", *items))
+                self.assertEqual(got, case["expected_exists"])
+
+    def test_forged_values(self):
+        self.client.must("CONFIG", "SET", "mankai.filter-memory-limit", "64mb")
+        for case in fixture("forged.json.gz"):
+            with self.subTest(case=case["name"], ask=case["ask"], command=case["command"][0]):
+                self.client.must("DEL", "forged")
+                reply = self.client.call(*case["command"], unpacked(case["data"]))
+                if case["ask"].startswith("refuse"):
+                    self.assertIsInstance(reply, Error)
+                elif case["ask"].startswith("accept") and "or refuse" not in case["ask"]:
+                    self.assertEqual(plain(reply), "OK")
+                for words in (("BF.MADD", "forged", "a", "b"), ("CF.ADD", "forged", "a"), ("CMS.INCRBY", "forged", "a", 1),
+                              ("TOPK.ADD", "forged", "a", "b"), ("BF.INFO", "forged"), ("DUMP", "forged")):
+                    self.client.call(*words)
+
+    def test_filters_of_valkey_bloom(self):
+        for case in fixture("valkey-bloom.json.gz"):
+            for words in (("RESTORE", "k", 0, unpacked(case["dump"])), ("BF.LOAD", "k", unpacked(case["load"]))):
+                with self.subTest(case=case["seed"][:8], capacity=case["capacity"], command=words[0]):
+                    self.client.must("DEL", "k")
+                    self.client.must(*words)
+                    # An item found when it was added (0) is there; one that a full filter refused (f) may be.
+                    got = self.client.must("BF.MEXISTS", "k", *items_of(case["items"]))
+                    added = [answer for answer, then in zip(got, case["answers"]) if then != "f"]
+                    self.assertEqual(added, [1] * len(added))
+                    got = self.client.must("BF.MEXISTS", "k", *items_of(case["probes"]))
+                    self.assertEqual("".join(str(int(one)) for one in got), case["exists"])
+                    digest = self.client.must("DEBUG", "DIGEST-VALUE", "k")
+                    self.client.must("DEBUG", "RELOAD")
+                    self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "k"), digest)
+
+    def test_a_file_with_digests_says_what_to_do(self):
+        server = self.server
+        payload = unpacked(next(case for case in fixture("forged.json.gz") if "t-digests" in case["ask"])["data"])
+        self.assertIsInstance(self.client.call("RESTORE", "digest", 0, payload), Error)
+        self.assertIn("t-digests are not taken over: delete them on the source, or set t-digests to carry", server.log(10**6))
+        self.client.must("CONFIG", "SET", "mankai.t-digests", "carry")
+        self.client.must("RESTORE", "digest", 0, payload)
+        self.assertEqual(self.client.must("DUMP", "digest")[:-FOOTER], payload[:-FOOTER])
+
+
+class Primary(threading.Thread):
+    """A server that a replica follows: sends an RDB file, then commands."""
+
+    def __init__(self, rdb, stream):
+        super().__init__(daemon=True)
+        self.rdb, self.stream = rdb, stream
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        connection, _ = self.listener.accept()
+        buffer = b""
+        while True:
+            buffer += connection.recv(4096)
+            if b"PSYNC" in buffer.upper():
+                break
+            if buffer.endswith(b"\r\n") and buffer:
+                connection.sendall(b"+PONG\r\n" if b"PING" in buffer else b"+OK\r\n")
+                buffer = b""
+        connection.sendall(b"+FULLRESYNC " + b"a" * 40 + b" 0\r\n" + b"$%d\r\n" % len(self.rdb) + self.rdb + self.stream)
+        while connection.recv(4096):
+            pass
+
+
+@needs_module
+@unittest.skipUnless(FIXTURES.is_dir(), "SKIPPED: the fixtures of RedisBloom are not here (../shared)")
+class StreamTest(RedisTest):
+    def check(self, client, described):
+        for one in described:
+            client.must("SELECT", one.get("db", 0))
+            facts = {name: fact for name, fact in one["facts"].items()}
+            if one["family"] == "TOPK" and one["key"] == "topk":
+                facts.pop("dump", None)
+            Subject(self, client, one).check(facts)
+
+    def test_a_file_of_redisbloom_is_loaded(self):
+        server = self.start()
+        server.stop()
+        (server.folder / "dump.rdb").write_bytes(gzip.decompress((FIXTURES / "setup.rdb.gz").read_bytes()))
+        server.start()
+        self.check(server.client(), fixture("keys.json.gz")["keys"])
+
+    def load_aof(self, name):
+        server = self.start(aof_load_truncated="no")
+        path = server.folder / "fixture.aof"
+        path.write_bytes(gzip.decompress((FIXTURES / name).read_bytes()))
+        server.stop()
+        (server.folder / "appendonlydir").mkdir()
+        path.rename(server.folder / "appendonlydir" / "appendonly.aof.1.base.aof")
+        (server.folder / "appendonlydir" / "appendonly.aof.manifest").write_text("file appendonly.aof.1.base.aof seq 1 type b\n")
+        configuration = server.folder / "redis.conf"
+        configuration.write_text(configuration.read_text() + "appendonly yes\n")
+        server.start()
+        self.assertNotIn("== CRITICAL ==", server.log(10**6))
+        return server
+
+    def test_aof_files_of_redisbloom_are_loaded(self):
+        keys = fixture("keys.json.gz")["keys"]
+        certain = [one for one in keys if one["family"] != "TOPK" or one["key"] in ("topk:certain",)]
+        with self.subTest("setup.aof"):
+            self.check(self.load_aof("setup.aof.gz").client(), certain)
+        with self.subTest("rewritten.aof"):
+            lost = ("cms:db1", "topk:db1")  # by RedisBloom
+            self.check(self.load_aof("rewritten.aof.gz").client(), [one for one in keys if one["key"] not in lost])
+        with self.subTest("stream.aof"):
+            self.check(self.load_aof("stream.aof.gz").client(), fixture("stream.json.gz")["keys"])
+
+    def test_a_replica_follows_redisbloom(self):
+        empty = self.start()
+        saved(empty.client(), "BGSAVE")
+        rdb = (empty.folder / "dump.rdb").read_bytes()
+        stream = gzip.decompress((FIXTURES / "stream.aof.gz").read_bytes())
+        primary = Primary(rdb, stream)
+        server = self.start()
+        client = server.client()
+        client.must("REPLICAOF", "127.0.0.1", primary.port)
+        wait_for("the stream is applied",
+                 lambda: int(client.info("replication").get("slave_repl_offset", "0")) >= len(stream))
+        self.assertNotIn("== CRITICAL ==", server.log(10**6))
+        self.check(client, fixture("stream.json.gz")["keys"])
+        before = client.must("DEBUG", "DIGEST")
+        client.must("REPLICAOF", "NO", "ONE")
+        client.must("DEBUG", "RELOAD")
+        self.assertEqual(client.must("DEBUG", "DIGEST"), before)
+
+
+if __name__ == "__main__":
+    main()
