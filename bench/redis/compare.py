@@ -167,7 +167,7 @@ class Measures:
         """
         with self._start() as server:
             client = server.client()
-            is_ours = b"mankai" in client.must("MODULE", "LIST")[0]
+            is_ours = bool(client.info("bf_mankai"))
             if words := ours if is_ours or peer is None else peer:
                 client.must("CF.RESERVE", "f", *words)
             tenth = count // 10

@@ -743,7 +743,7 @@ class ConfigTest(OneServerTest):
     def name(self, short):
         names = [bytes(name).decode() for name in self.client.must("CONFIG", "GET", f"*{short}")[::2]]
         names = [name for name in names if re.search(rf"\A(\w+\.)?{short}\Z", name)]  # not cbf-error-rate
-        self.assertEqual(len(names), 1, names)
+        self.assertTrue(names)
         return names[0]
 
     def get(self, short):
@@ -783,6 +783,7 @@ class ConfigTest(OneServerTest):
         before = self.get("bf-error-rate")
         try:
             self.assertEqual(self.set("bf-error-rate", "0.9"), b"OK")
+            self.assertEqual(self.get("bf-error-rate"), b"0.25")
             self.client.must("BF.ADD", "f", "a")
         finally:
             self.set("bf-error-rate", before)

@@ -166,7 +166,7 @@ class ContractTest(OneServerTest):
     def test_defaults_are_configuration(self):
         for name, value, bad in (("cbf-error-rate", "0.25", "1"), ("cbf-initial-size", "77", "0"),
                                  ("cbf-expansion-factor", "5", "32769")):
-            name = f"mankai.{name}"
+            name = f"bf.{name}"
             before = bytes(self.client.must("CONFIG", "GET", name)[1]).decode()
             self.addCleanup(self.client.config, name, before)
             self.client.config(name, value)

@@ -172,8 +172,8 @@ class ContractTest(OneServerTest):
                          [1] * replies.count(1))
 
     def test_expansions_have_a_limit(self):
-        self.client.config("mankai.cf-max-expansions", 2)
-        self.addCleanup(self.client.config, "mankai.cf-max-expansions", 32)
+        self.client.config("bf.cf-max-expansions", 2)
+        self.addCleanup(self.client.config, "bf.cf-max-expansions", 32)
         self.client.must("CF.RESERVE", "f", 10, "EXPANSION", 1)
         self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS[:40])
         self.assertEqual(self.client.call("CF.ADD", "f", "another"), "Maximum expansions reached")
@@ -201,8 +201,8 @@ class ContractTest(OneServerTest):
 @needs_module
 class ExpiryTest(OneServerTest):
     def test_what_expires_leaves_room_at_the_limit_of_expansions(self):
-        self.client.config("mankai.cf-max-expansions", 2)
-        self.addCleanup(self.client.config, "mankai.cf-max-expansions", 32)
+        self.client.config("bf.cf-max-expansions", 2)
+        self.addCleanup(self.client.config, "bf.cf-max-expansions", 32)
         self.client.must("CF.RESERVE", "f", 10, "TTL", 1)
         self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS[:100])
         while self.client.call("CF.ADD", "f", "another") != 1:  # a slow machine makes it later
@@ -299,7 +299,7 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         primary, replica = self.start(tcp=True), self.start(tcp=True)
         replica.replicate(primary)
         client = primary.client()
-        client.config("mankai.filter-memory-limit", 10_000)
+        client.config("bf.filter-memory-limit", 10_000)
         client.must("CF.RESERVE", "f", 1000, "EXPANSION", 2, "TTL", 500)
         for batch in range(3):
             replies = client.must("CF.INSERT", "f", "ITEMS", *(f"{batch}:{i}" for i in range(3000)))

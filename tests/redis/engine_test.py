@@ -9,7 +9,7 @@ import unittest
 import gate_test
 from client import Error, NULL_ARRAY, NULL_BULK, command, render, wait_for
 from families import IMAGE_HEADER, XXHASH
-from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module, saved
+from harness import GOLDEN_GUARD, MODULE, OneServerTest, RedisTest, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
 
 CHUNK = 64 << 10  # bytes of cells to a checksum; docs/formats/image.md
@@ -65,16 +65,16 @@ class PermissionTest(OneServerTest):
         """The server lists the families; a new one needs its section of INFO, its ACL category and its page."""
         docs = pathlib.Path(__file__).parents[2] / "docs"
         pages = "".join(page.read_text() for page in (docs / "redis").glob("*.md"))
-        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "mankai")]
+        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")]
         for family in {name.partition(".")[0] for name in names}:
             self.assertIn(f"`{family.upper()}.*`", (docs / "redis.md").read_text())
         self.assertEqual(len({name.partition(".")[0] for name in names}),
-                         sum(name in ("mankai_filters", "mankai_keys") for name in self.info_names()))
+                         sum(name in ("bf_filters", "bf_keys") for name in self.info_names()))
         for name in names:
             self.assertIn(f"{name.upper()}", pages)
 
     def info_names(self):
-        text = bytes(self.client.must("INFO", "mankai")).decode()
+        text = bytes(self.client.must("INFO", "bf")).decode()
         return [line.partition(":")[0] for line in text.splitlines()]
 
     def test_commands_and_keys_are_guarded(self):
@@ -706,7 +706,7 @@ class DefragTest(OneServerTest):
             self.client.config(name, value)
 
     def moved(self):
-        return int(self.client.info("mankai_memory")["mankai_cells_moved"])
+        return int(self.client.info("bf_memory")["bf_cells_moved"])
 
     def test_filters_are_moved_and_stay_what_they_are(self):
         count = 6000
@@ -862,21 +862,121 @@ class SizeTest(OneServerTest):
         self.assertEqual(replies[21:], [1, 0, 1] * 1993)
 
 
+def module_of(client):
+    (module,) = client.must("MODULE", "LIST")
+    return dict(zip(map(bytes, module[::2]), module[1::2]))
+
+
 @needs_module
 class LoadTest(RedisTest):
-    """The arguments behind the module's name, as RedisBloom 2 had them."""
+    """The module's name and version, and the arguments after its path."""
 
-    def test_arguments_set_the_defaults(self):
-        server = self.start(module_arguments=("INITIAL_SIZE", 5000, "ERROR_RATE", "0.001"))
+    def test_clients_see_what_it_replaces_and_operators_what_it_is(self):
+        client = self.start().client()
+        module = module_of(client)
+        self.assertEqual(module[b"name"], b"bf")
+        self.assertGreaterEqual(module[b"ver"], 20820)  # the newest RedisBloom for Redis 7
+        self.assertRegex(client.info("bf_mankai")["bf_mankai_version"], r"\A\d+\.\d+\.\d+\Z")
+
+    def test_the_old_name_keeps_old_configurations(self):
+        server = self.start(module_arguments=("NAME", "mankai", "INITIAL_SIZE", 500),
+                            **{"mankai.filter-memory-limit": "1mb", "mankai.cf-initial-size": 64})
+        client = server.client()
+        self.assertEqual(module_of(client)[b"name"], b"mankai")
+        self.assertIn("mankai_filters", client.info("mankai_bf"))
+        self.assertIsInstance(client.call("BF.RESERVE", "f", "0.01", 10_000_000), Error)
+        self.assertEqual(client.must("CONFIG", "GET", "mankai.cf-initial-size")[1], b"64")
+        client.must("BF.ADD", "g", "a")
+        self.assertEqual(client.must("BF.INFO", "g", "CAPACITY"), [500])
+
+    def test_a_second_module_is_refused_and_the_first_works(self):
+        server = self.start(enable_module_command="yes")
         client = server.client()
         client.must("BF.ADD", "f", "a")
-        self.assertEqual(client.must("BF.INFO", "f", "CAPACITY"), [5000])
-        self.assertRegex(bytes(client.must("BF.DEBUG", "f")[1]), rb" ratio:0.0005\Z")
+        for arguments, why in (((), "a module named bf is loaded already"),
+                               (("NAME", "mankai"), "the engine refuses the type of bf")):
+            copy = server.folder / f"{len(arguments)}.so"
+            copy.write_bytes(MODULE.read_bytes())
+            copy.chmod(0o755)
+            self.assertIsInstance(client.call("MODULE", "LOAD", copy, *arguments), Error)
+            self.assertIn(why, server.log())
+        self.assertEqual(module_of(client)[b"name"], b"bf")
+        self.assertEqual(client.must("BF.EXISTS", "f", "a"), 1)
+        self.assertEqual(client.must("CONFIG", "GET", "bf.bf-initial-size")[1], b"100")
+
+    def test_arguments_set_the_defaults(self):
+        for size, rate, expansions in (("INITIAL_SIZE", "ERROR_RATE", "CF_MAX_EXPANSIONS"),
+                                       ("bf-initial-size", "bf-error-rate", "cf-max-expansions"),
+                                       ("bloom-capacity", "bloom-fp-rate", "cf-max-expansions")):
+            with self.subTest(size):
+                client = self.start(module_arguments=(size, 5000, expansions, 7, rate, "0.001")).client()
+                client.must("BF.ADD", "f", "a")
+                self.assertEqual(client.must("BF.INFO", "f", "CAPACITY"), [5000])
+                self.assertRegex(bytes(client.must("BF.DEBUG", "f")[1]), rb" ratio:0.0005\Z")
+                self.assertEqual(client.must("CONFIG", "GET", "bf.cf-max-expansions")[1], b"7")
 
     def test_wrong_arguments_stop_the_server_and_say_why(self):
-        for arguments in (("INITIAL_SIZE", 0), ("ERROR_RATE", 2), ("ERROR_RATE", "x"), ("NONSENSE", 1)):
-            with self.subTest(arguments=arguments), self.assertRaisesRegex(AssertionError, "redis-server ended"):
+        for *arguments, why in (("INITIAL_SIZE", 0, "invalid"), ("ERROR_RATE", 2, "invalid"), ("ERROR_RATE", "x", "invalid"),
+                                ("NONSENSE", 1, "unknown"), ("NAME", "other", "must be bf or mankai"),
+                                ("bloom-use-random-seed", "maybe", "invalid"), ("INITIAL_SIZE", "no value")):
+            with self.subTest(arguments=arguments), self.assertRaisesRegex(AssertionError, why):
                 self.start(module_arguments=arguments)
+
+
+@needs_module
+class SettingsTest(RedisTest):
+    """The names of RedisBloom, of valkey-bloom and of this module. Redis 8 knows those of RedisBloom without `bf.`, too."""
+
+    # {value: its names, its default, another value, a value that is refused}
+    SETTINGS = {
+        "rate": (("bf.bf-error-rate", "bf.bloom-fp-rate"), b"0.01", b"0.05", "1"),
+        "capacity": (("bf.bf-initial-size", "bf.bloom-capacity"), b"100", b"777", "0"),
+        "expansion": (("bf.bf-expansion-factor", "bf.bloom-expansion"), b"2", b"0", "32769"),
+        "bytes": (("bf.filter-memory-limit", "bf.bloom-memory-usage-limit"), b"0", b"1048576", "-1"),
+        "tightening": (("bf.bloom-tightening-ratio",), b"0.5", b"0.75", "0"),
+        "seed": (("bf.bloom-use-random-seed",), b"yes", b"no", "2"),
+        "defragmentation": (("bf.bloom-defrag-enabled",), b"yes", b"no", ""),
+        "bucket size": (("bf.cf-bucket-size",), b"2", b"255", "256"),
+        "cuckoo capacity": (("bf.cf-initial-size",), b"1024", b"1073741824", "1073741825"),
+        "iterations": (("bf.cf-max-iterations",), b"20", b"65535", "65536"),
+        "cuckoo expansion": (("bf.cf-expansion-factor",), b"1", b"32768", "32769"),
+        "expansions": (("bf.cf-max-expansions",), b"32", b"65536", "65537"),
+    }
+
+    @staticmethod
+    def get(client, name):
+        return bytes(client.must("CONFIG", "GET", name)[1])
+
+    def test_every_name_of_a_value_sets_it(self):
+        client = self.start().client()
+        for names, default, other, bad in self.SETTINGS.values():
+            for name in names:
+                for value in (other, default):
+                    client.config(name, value)
+                    self.assertEqual([self.get(client, each) for each in names], [value] * len(names), name)
+                self.assertIsInstance(client.call("CONFIG", "SET", name, bad), Error, name)
+                self.assertEqual(self.get(client, name), default)
+
+    def test_one_name_in_the_configuration_is_not_undone_by_the_default_of_another(self):
+        for which in (0, -1):
+            server = self.start(**{names[which]: other.decode() for names, _, other, _ in self.SETTINGS.values()})
+            client = server.client()
+            self.assert_all_other(client)
+            client.must("CONFIG", "REWRITE")
+            server.restart()
+            client = server.client()
+            self.assert_all_other(client)
+            for names, default, _, _ in self.SETTINGS.values():
+                client.config(names[which], default)
+            client.must("CONFIG", "REWRITE")
+            server.restart()
+            client = server.client()
+            for names, default, _, _ in self.SETTINGS.values():
+                self.assertEqual([self.get(client, name) for name in names], [default] * len(names))
+
+    def assert_all_other(self, client):
+        for names, _, other, _ in self.SETTINGS.values():
+            self.assertEqual([self.get(client, name) for name in names], [other] * len(names))
 
 
 if __name__ == "__main__":

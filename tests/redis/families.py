@@ -297,7 +297,7 @@ class KeyMatrix:
         self.assertEqual(self.family.answers(self.client), asked)
 
     def test_every_command_is_described(self):
-        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "mankai")]
+        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")]
         names = [name for name in names if name.upper().startswith(f"{self.family.prefix}.")]
         described = {name.upper() for name, *_ in (*self.family.reads, *self.family.writes)}
         self.assertEqual({name.upper() for name in names}, described)
@@ -377,11 +377,11 @@ class KeyMatrix:
         usage = self.client.must("MEMORY", "USAGE", "f")
         self.assertGreater(took, usage - (1 << 20))
         self.assertLess(took, usage * 1.3)  # the allocator has sizes that are up to a quarter apart
-        info = self.client.info(f"mankai_{self.family.prefix.lower()}")
-        self.assertEqual(info["mankai_filters"], "1")
+        info = self.client.info(f"bf_{self.family.prefix.lower()}")
+        self.assertEqual(info["bf_filters"], "1")
         self.client.must("UNLINK", "f")
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
-        self.assertEqual(self.client.info(f"mankai_{self.family.prefix.lower()}")["mankai_filters"], "0")
+        self.assertEqual(self.client.info(f"bf_{self.family.prefix.lower()}")["bf_filters"], "0")
         # So much is not given back while others wait. The engine counts it a moment after it has freed it.
         wait_for("freeing beside others is counted", lambda: self.client.info("memory")["lazyfreed_objects"] != "0")
 

@@ -96,9 +96,9 @@ class GuardLoadTest(RedisTest):
         large = self.built("large", [f"h{number}.example" for number in range(RULES)])
         self.client.must("GUARD.BLOCK", "lists", "kept.example")
         before = self.client.must("DEBUG", "DIGEST-VALUE", "lists")
-        self.client.config("mankai.filter-memory-limit", 1 << 20)
+        self.client.config("bf.filter-memory-limit", 1 << 20)
         self.assert_fails(self.load(large), INPUT_OUTPUT, "filter-memory-limit")
-        self.client.config("mankai.filter-memory-limit", 0)
+        self.client.config("bf.filter-memory-limit", 0)
         self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "lists"), before)
         self.assert_only("lists")
 

@@ -169,15 +169,15 @@ class ContractTest(OneServerTest):
     def test_above_the_limit_nothing_is_taken(self):
         """Whether rules, ids, or texts fill a key: it stays below the limit, what is there answers, and can go."""
         limit = 200_000
-        self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
-        self.client.config("mankai.filter-memory-limit", 1000)
+        self.addCleanup(self.client.config, "bf.filter-memory-limit", 0)
+        self.client.config("bf.filter-memory-limit", 1000)
         self.assertRegex(render(self.client.call("GUARD.BLOCK", "f", "a.example")), "-ERR .*filter-memory-limit")
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
-        self.client.config("mankai.filter-memory-limit", limit // 20)
+        self.client.config("bf.filter-memory-limit", limit // 20)
         text = "x" * 20_000
         self.assertRegex(render(self.client.must("GUARD.ALLOW", "f", f"h.example/{text}")[0]), "-ERR .*filter-memory-limit")
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
-        self.client.config("mankai.filter-memory-limit", limit)
+        self.client.config("bf.filter-memory-limit", limit)
         text = text[:5000]
         for block, unblock, covered in (
                 (lambda number: ("GUARD.BLOCK", "f", f"h{number}.example"), ("GUARD.UNBLOCK", "f", "h0.example"), "h0.example"),
@@ -202,21 +202,21 @@ class ContractTest(OneServerTest):
 
     def test_what_is_taken_from_loaded_rules_is_below_the_limit_too(self):
         image = GOLDEN_GUARD.read_bytes()
-        self.client.config("mankai.filter-memory-limit", len(image))
-        self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
+        self.client.config("bf.filter-memory-limit", len(image))
+        self.addCleanup(self.client.config, "bf.filter-memory-limit", 0)
         self.assertRegex(render(self.client.call("GUARD.LOADCHUNK", "f", 0, len(image), image)), "filter-memory-limit")
-        self.client.config("mankai.filter-memory-limit", 0)
+        self.client.config("bf.filter-memory-limit", 0)
         self.client.must("GUARD.LOADCHUNK", "f", 0, len(image), image)
         before = self.client.must("MEMORY", "USAGE", "f")
         self.assertGreater(before, len(image))
         self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "other.example/foo"), [1])
         after = self.client.must("MEMORY", "USAGE", "f")
         self.assertGreater(after, before + 16)
-        self.client.config("mankai.filter-memory-limit", 1000)
+        self.client.config("bf.filter-memory-limit", 1000)
         self.assertEqual(list(map(render, self.client.must("GUARD.UNBLOCK", "f", "added.example/here", "evil.example"))),
                          [":1", "-ERR the filter would be larger than filter-memory-limit allows"])
         self.assertEqual(self.client.must("GUARD.CHECK", "f", "evil.example"), [b"evil.example"])
-        self.client.config("mankai.filter-memory-limit", 0)
+        self.client.config("bf.filter-memory-limit", 0)
         self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "evil.example"), [1])
 
     def test_memory_is_counted_and_given_back(self):
@@ -236,10 +236,10 @@ class ContractTest(OneServerTest):
         self.client.must("COPY", "f", "g")
         self.assertGreater(used() - before, took * 1.6)
         self.assertEqual(self.client.must("MEMORY", "USAGE", "g"), usage)
-        self.assertEqual(self.client.info("mankai_guard")["mankai_keys"], "2")
+        self.assertEqual(self.client.info("bf_guard")["bf_keys"], "2")
         self.client.must("UNLINK", "f", "g")
         wait_for("memory is freed", lambda: used() - before < 1 << 20)
-        self.assertEqual(self.client.info("mankai_guard")["mankai_keys"], "0")
+        self.assertEqual(self.client.info("bf_guard")["bf_keys"], "0")
 
     def test_many_ids_of_a_rule(self):
         """In falling order, each inserted before all others."""

@@ -158,7 +158,7 @@ class ContractTest(OneServerTest):
 
     def test_defaults_are_configuration(self):
         for name, value in (("url-error-rate", "0.25"), ("url-initial-size", "77"), ("url-expansion-factor", "5")):
-            name = f"mankai.{name}"
+            name = f"bf.{name}"
             before = bytes(self.client.must("CONFIG", "GET", name)[1]).decode()
             self.addCleanup(self.client.config, name, before)
             self.client.config(name, value)

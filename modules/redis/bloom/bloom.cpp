@@ -95,7 +95,6 @@ MANKAI_DEFINE_FAMILY(bloom) = {.name = "bf",
                                .category = "bloom",
                                .type = kTypeOf<BloomKey>,
                                .commands = kCommands,
-                               .register_settings = register_bloom_configs,
-                               .read_arguments = read_bloom_arguments};
+                               .register_settings = register_bloom_configs};
 
 }  // namespace mankai::redis

@@ -9,6 +9,7 @@
 #include "modules/redis/bloom/value.hpp"
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
 
@@ -18,12 +19,15 @@ inline constexpr double kMaxFpr = 0.25;
 /// Threads: the engine's main thread.
 [[nodiscard]] const GrowingDefaults& bloom_defaults() noexcept;
 
-/// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
-[[nodiscard]] int register_bloom_configs(Context* context) noexcept;
+/// What valkey-bloom's layout needs beyond `bloom_defaults`; filters of our own layout have no use for it.
+struct ValkeyDefaults {
+  RateSetting tightening{.initial = 0.5};       ///< of the rates of consecutive sub-filters
+  FlagSetting is_seed_random{.initial = true};  ///< false: the seed that all filters of valkey-bloom can share
+};
+[[nodiscard]] const ValkeyDefaults& valkey_defaults() noexcept;
 
-/// Reads the arguments of RedisBloom 2: ERROR_RATE and INITIAL_SIZE, each with a value; CF_MAX_EXPANSIONS has no
-/// effect. Returns kOk, or kError after logging what is wrong.
-[[nodiscard]] int read_bloom_arguments(const Call& arguments) noexcept;
+/// Registers the configs of RedisBloom (bf-*) and of valkey-bloom (bloom-*). Returns kOk or kError.
+[[nodiscard]] int register_bloom_configs(Context* context) noexcept;
 
 /// The options of BF.RESERVE and BF.INSERT.
 class BloomRequest {

@@ -23,7 +23,7 @@ constexpr std::size_t kFirstItem = 2;
 constexpr long long kInitialItems = 1000;
 
 /// Parameters of filters that CBF.ADD creates, set by the configs cbf-*. Threads: the engine's main thread.
-constinit GrowingDefaults defaults{.prefix = "cbf", .capacity_keys = kInitialItems};
+constinit GrowingDefaults defaults{.prefix = "cbf", .capacity_keys = capacity_setting(kInitialItems)};
 
 constexpr std::size_t kPair = 2;
 

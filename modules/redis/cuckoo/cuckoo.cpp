@@ -35,23 +35,20 @@ constexpr const char* kBadTtl = "ERR the time to live must be a whole number abo
 
 /// What the configs cf-* set. Threads: the engine's main thread.
 struct Defaults {
-  long long bucket_size = 2;
-  long long capacity = 1024;
-  long long max_iterations = 20;
-  long long expansion = 1;
-  long long max_expansions = 32;
+  IntegerSetting bucket_size{.initial = 2, .least = 1, .most = kMostBucketSize};
+  IntegerSetting capacity = capacity_setting(1024, 2);
+  IntegerSetting max_iterations{.initial = 20, .least = 1, .most = kMostIterations};
+  IntegerSetting expansion{.initial = 1, .least = 0, .most = kMaxExpansion};
+  IntegerSetting max_expansions{.initial = 32, .least = 1, .most = 65536};
 };
 constinit Defaults defaults{};
 
 int register_configs(Context* context) noexcept {
-  const auto is_registered = [context](const char* name, long long& value, long long least, long long most) {
-    return register_number(context, name, value, kConfigDefault, least, most) == kOk;
-  };
-  const bool is_done = is_registered("cf-bucket-size", defaults.bucket_size, 1, kMostBucketSize) &&
-                       is_registered("cf-initial-size", defaults.capacity, 2, kMaxCapacity) &&
-                       is_registered("cf-max-iterations", defaults.max_iterations, 1, kMostIterations) &&
-                       is_registered("cf-expansion-factor", defaults.expansion, 0, kMaxExpansion) &&
-                       is_registered("cf-max-expansions", defaults.max_expansions, 1, kMostIterations);
+  const bool is_done = register_short_setting(context, "cf-bucket-size", defaults.bucket_size) == kOk &&
+                       register_short_setting(context, "cf-initial-size", defaults.capacity) == kOk &&
+                       register_short_setting(context, "cf-max-iterations", defaults.max_iterations) == kOk &&
+                       register_short_setting(context, "cf-expansion-factor", defaults.expansion) == kOk &&
+                       register_short_setting(context, "cf-max-expansions", defaults.max_expansions) == kOk;
   return is_done ? kOk : kError;
 }
 
@@ -60,10 +57,10 @@ std::uint32_t growth_of(std::uint32_t expansion) noexcept { return expansion == 
 
 // Without a hash: drawing a seed is a system call, and most commands find their filter.
 CuckooSettings default_settings() {
-  return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity),
-          .expansion = growth_of(static_cast<std::uint32_t>(defaults.expansion)),
-          .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size),
-          .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations),
+  return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity.value),
+          .expansion = growth_of(static_cast<std::uint32_t>(defaults.expansion.value)),
+          .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size.value),
+          .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations.value),
           .hash = {}};
 }
 
@@ -321,7 +318,7 @@ Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, cons
   MANKAI_TRY(lookup.must_be_whole());
   Cuckoo& filter = lookup.value()->filter();
   advance_to_clock(call, filter, kAdvance);
-  if (!is_new && filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions) &&
+  if (!is_new && filter.expansions() + 1 >= static_cast<std::uint64_t>(defaults.max_expansions.value) &&
       !has_room_of_expired(filter) && call.is_from_client()) {
     return refuse("Maximum expansions reached");
   }

@@ -29,8 +29,6 @@ struct Family {
   std::span<const Command> commands;
   const char* keys_name = "filters";  ///< in INFO: what the number of keys is called
   int (*register_settings)(Context*) noexcept = nullptr;
-  /// Reads the arguments given when the module was loaded. Returns kOk, or kError after logging the reason.
-  int (*read_arguments)(const Call&) noexcept = nullptr;
 };
 
 /// In the order of INFO.

@@ -2,30 +2,33 @@
 
 #include <array>
 
+#include "modules/redis/engine/settings.hpp"
+
 namespace mankai::redis {
 namespace {
 
+constexpr std::array kLayouts = {"mankai", "redisbloom"};
+constexpr std::array kVersions = {"2", "8"};
+constexpr int kVersion2 = 0;
+constexpr int kVersion8 = 1;
 constexpr int kFirstEngineWithVersion8 = 0x00080000;
 
-int client_layout = static_cast<int>(Layout::mankai);
-long long version = 2;
+constinit ChoiceSetting client_layout{.names = kLayouts, .initial = static_cast<int>(Layout::mankai)};
+constinit ChoiceSetting version{.names = kVersions, .initial = kVersion2};
 
 }  // namespace
 
 Layout layout_of_new_value(const Call& call) noexcept {
-  return call.is_from_client() ? static_cast<Layout>(client_layout) : Layout::redisbloom;
+  return call.is_from_client() ? static_cast<Layout>(client_layout.value) : Layout::redisbloom;
 }
 
-bool is_redisbloom_8() noexcept { return version == 8; }
+bool is_redisbloom_8() noexcept { return version.value == kVersion8; }
 
 int register_layout_configs(Context* context) noexcept {
-  static std::array names = {"mankai", "redisbloom"};
-  static constexpr std::array kValues = {static_cast<int>(Layout::mankai), static_cast<int>(Layout::redisbloom)};
-  constexpr long long kOldest = 2;
-  constexpr long long kNewest = 8;
-  version = engine.is_valkey || engine.get_server_version() < kFirstEngineWithVersion8 ? kOldest : kNewest;
-  const bool is_done = register_choice(context, "layout", client_layout, names, kValues) == kOk &&
-                       register_number(context, "redisbloom-version", version, kConfigDefault, kOldest, kNewest) == kOk;
+  const bool is_8 = !engine.is_valkey && engine.get_server_version() >= kFirstEngineWithVersion8;
+  version.initial = version.value = is_8 ? kVersion8 : kVersion2;
+  const bool is_done = register_setting(context, "layout", client_layout) == kOk &&
+                       register_setting(context, "redisbloom-version", version) == kOk;
   return is_done ? kOk : kError;
 }
 

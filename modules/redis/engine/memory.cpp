@@ -11,6 +11,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
+#include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -36,7 +37,8 @@ struct Allowance {
   bool is_filter_too_large = false;
 };
 Allowance allowance;
-long long filter_limit = 0;  // as filter-memory-limit was set
+constinit IntegerSetting filter_limit{.initial = 0, .least = 0, .most = std::numeric_limits<long long>::max()};
+constinit FlagSetting may_defragment{.initial = true};
 
 unsigned context_flags() noexcept { return static_cast<unsigned>(engine.get_context_flags(allowance.context)); }
 
@@ -163,12 +165,12 @@ MemoryLimit::MemoryLimit(Context* context) noexcept { allowance = {.context = co
 MemoryLimit::~MemoryLimit() { allowance = {}; }
 
 void MemoryLimit::set_filter(std::uint64_t used_bytes) noexcept {
-  const auto most = static_cast<std::uint64_t>(filter_limit);
+  const auto most = static_cast<std::uint64_t>(filter_limit.value);
   allowance.filter_bytes = most == 0 ? kNoLimit : most - std::min(most, used_bytes);
 }
 
 bool MemoryLimit::has_room(std::uint64_t used_bytes) noexcept {
-  const auto most = static_cast<std::uint64_t>(filter_limit);
+  const auto most = static_cast<std::uint64_t>(filter_limit.value);
   if (most == 0 || used_bytes < most || is_exempt(context_flags())) {
     return true;
   }
@@ -190,10 +192,14 @@ const char* memory_error(const char* otherwise) noexcept {
   return allowance.is_filter_too_large ? "ERR the filter would be larger than filter-memory-limit allows" : otherwise;
 }
 
-int register_memory_config(Context* context) noexcept {
-  return register_number(context, "filter-memory-limit", filter_limit, kConfigMemory, 0,
-                         std::numeric_limits<long long>::max());
+int register_memory_configs(Context* context) noexcept {
+  const bool is_done = register_setting(context, "filter-memory-limit", filter_limit, kConfigMemory) == kOk &&
+                       register_setting(context, "bloom-memory-usage-limit", filter_limit, kConfigMemory) == kOk &&
+                       register_setting(context, "bloom-defrag-enabled", may_defragment) == kOk;
+  return is_done ? kOk : kError;
 }
+
+bool is_defragmentation_enabled() noexcept { return may_defragment.value; }
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }
 

@@ -42,8 +42,12 @@ class MemoryLimit {
 /// The error to reply after a failed allocation: `otherwise`, unless filter-memory-limit refused a block.
 [[nodiscard]] const char* memory_error(const char* otherwise) noexcept;
 
-/// Registers filter-memory-limit, the maximal bytes of one filter; 0: no limit. Returns kOk or kError.
-[[nodiscard]] int register_memory_config(Context* context) noexcept;
+/// Registers filter-memory-limit, the maximal bytes of one filter (0: no limit), its name in valkey-bloom, and
+/// bloom-defrag-enabled. Returns kOk or kError.
+[[nodiscard]] int register_memory_configs(Context* context) noexcept;
+
+/// Whether values of any family may be moved when the engine defragments.
+[[nodiscard]] bool is_defragmentation_enabled() noexcept;
 
 [[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;
 

@@ -21,6 +21,7 @@ const std::array kBindings = {
     Binding{"RedisModule_TryAlloc", static_cast<void*>(&engine.try_alloc)},
     Binding{"RedisModule_Free", static_cast<void*>(&engine.free)},
     Binding{"RedisModule_GetUsedMemoryRatio", static_cast<void*>(&engine.get_used_memory_ratio)},
+    Binding{"RedisModule_IsModuleNameBusy", static_cast<void*>(&engine.is_module_name_busy)},
     Binding{"RedisModule_SetModuleAttribs", static_cast<void*>(&engine.set_module_attribs)},
     Binding{"RedisModule_GetServerVersion", static_cast<void*>(&engine.get_server_version)},
     Binding{"RedisModule_SetModuleOptions", static_cast<void*>(&engine.set_module_options)},
@@ -81,9 +82,11 @@ const std::array kBindings = {
     Binding{"RedisModule_RegisterInfoFunc", static_cast<void*>(&engine.register_info_func)},
     Binding{"RedisModule_InfoAddSection", static_cast<void*>(&engine.info_add_section)},
     Binding{"RedisModule_InfoAddFieldULongLong", static_cast<void*>(&engine.info_add_field_u_long_long)},
+    Binding{"RedisModule_InfoAddFieldCString", static_cast<void*>(&engine.info_add_field_c_string)},
     Binding{"RedisModule_RegisterNumericConfig", static_cast<void*>(&engine.register_numeric_config)},
     Binding{"RedisModule_RegisterStringConfig", static_cast<void*>(&engine.register_string_config)},
     Binding{"RedisModule_RegisterEnumConfig", static_cast<void*>(&engine.register_enum_config)},
+    Binding{"RedisModule_RegisterBoolConfig", static_cast<void*>(&engine.register_bool_config)},
     Binding{"RedisModule_LoadConfigs", static_cast<void*>(&engine.load_configs)},
 };
 
@@ -100,27 +103,6 @@ const char* bind_engine(Context* context) noexcept {
   void* of_valkey = nullptr;
   engine.is_valkey = get("ValkeyModule_CreateCommand", static_cast<void*>(&of_valkey)) == kOk;
   return missing;
-}
-
-int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
-                    long long most) noexcept {
-  const auto get = [](const char*, void* data) noexcept { return *static_cast<const long long*>(data); };
-  const auto set = [](const char*, long long number, void* data, String**) noexcept {
-    *static_cast<long long*>(data) = number;
-    return kOk;
-  };
-  return engine.register_numeric_config(context, name, value, flags, least, most, get, set, nullptr, &value);
-}
-
-int register_choice(Context* context, const char* name, int& value, std::span<const char*> names,
-                    std::span<const int> values) noexcept {
-  const auto get = [](const char*, void* data) noexcept { return *static_cast<const int*>(data); };
-  const auto set = [](const char*, int choice, void* data, String**) noexcept {
-    *static_cast<int*>(data) = choice;
-    return kOk;
-  };
-  return engine.register_enum_config(context, name, value, kConfigDefault, names.data(), values.data(),
-                                     static_cast<int>(names.size()), get, set, nullptr, &value);
 }
 
 }  // namespace mankai::redis

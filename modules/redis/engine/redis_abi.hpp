@@ -174,6 +174,7 @@ struct Engine {
   float (*get_used_memory_ratio)();  ///< above 1: more than maxmemory; 0: no limit
 
   // The module and its commands.
+  int (*is_module_name_busy)(const char* name);
   void (*set_module_attribs)(Context*, const char* name, int version, int api_version);
   int (*get_server_version)();  ///< 0x00MMmmpp
   void (*set_module_options)(Context*, int options);
@@ -247,6 +248,7 @@ struct Engine {
   int (*register_info_func)(Context*, void (*)(InfoState*, int for_crash_report));
   int (*info_add_section)(InfoState*, const char* name);
   int (*info_add_field_u_long_long)(InfoState*, const char* name, unsigned long long value);
+  int (*info_add_field_c_string)(InfoState*, const char* name, const char* value);
   int (*register_numeric_config)(Context*, const char* name, long long initial, unsigned flags, long long least,
                                  long long most, long long (*get)(const char*, void*),
                                  int (*set)(const char*, long long, void*, String** error),
@@ -259,6 +261,9 @@ struct Engine {
                               const int* values, int count, int (*get)(const char*, void*),
                               int (*set)(const char*, int, void*, String** error),
                               int (*apply)(Context*, void*, String** error), void* data);
+  int (*register_bool_config)(Context*, const char* name, int initial, unsigned flags, int (*get)(const char*, void*),
+                              int (*set)(const char*, int, void*, String** error),
+                              int (*apply)(Context*, void*, String** error), void* data);
   int (*load_configs)(Context*);
 
   bool is_valkey;
@@ -269,14 +274,5 @@ extern Engine engine;
 
 /// Binds the functions. Returns the name of a required one that the engine lacks, or null.
 [[nodiscard]] const char* bind_engine(Context* context) noexcept;
-
-/// Registers an integer config. `value` is its default; the engine reads and sets it as long as the module is loaded.
-/// Returns kOk or kError.
-[[nodiscard]] int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
-                                  long long most) noexcept;
-
-/// Registers a config whose value is one of several names. `value` is its default; otherwise as register_number.
-[[nodiscard]] int register_choice(Context* context, const char* name, int& value, std::span<const char*> names,
-                                  std::span<const int> values) noexcept;
 
 }  // namespace mankai::redis

@@ -1,7 +1,6 @@
 #include "modules/redis/engine/reserve.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -18,26 +17,6 @@ constexpr std::size_t kWordDigits = 16;
 constexpr int kHexadecimal = 16;
 
 bool is_fpr(double fpr) noexcept { return fpr > 0 && fpr < 1; }
-
-String* get_fpr(const char* /*name*/, void* data) noexcept {
-  auto& defaults = *static_cast<GrowingDefaults*>(data);
-  if (defaults.fpr_text == nullptr) {
-    constexpr std::size_t kTextBytes = 32;
-    std::array<char, kTextBytes> text;
-    const auto [end, problem] = std::to_chars(text.data(), text.data() + text.size(), defaults.fpr);
-    defaults.fpr_text = engine.create_string(nullptr, text.data(), static_cast<std::size_t>(end - text.data()));
-  }
-  return defaults.fpr_text;
-}
-
-int set_fpr(const char* /*name*/, String* value, void* data, String** error) noexcept {
-  if (static_cast<GrowingDefaults*>(data)->set_fpr(value)) {
-    return kOk;
-  }
-  constexpr std::string_view kText = "the error rate must be above 0 and below 1";
-  *error = engine.create_string(nullptr, kText.data(), kText.size());
-  return kError;
-}
 
 Result<double> read_fpr(const Call& call, std::size_t index) {
   const auto value = call.real(index);
@@ -148,39 +127,23 @@ HashText hash_text(const HashSpec& hash) noexcept {
   return text;
 }
 
-bool GrowingDefaults::set_fpr(String* value) noexcept {
-  double rate = 0;
-  if (engine.string_to_double(value, &rate) != kOk || !is_fpr(rate)) {
-    return false;
-  }
-  std::size_t bytes = 0;
-  const char* text = engine.string_ptr_len(value, &bytes);
-  if (fpr_text != nullptr) {
-    engine.free_string(nullptr, fpr_text);
-  }
-  fpr_text = engine.create_string(nullptr, text, bytes);
-  fpr = rate;
-  return true;
-}
-
 GrowingSettings GrowingDefaults::settings() const {
-  return {.fpr = fpr,
-          .capacity_keys = static_cast<std::uint64_t>(capacity_keys),
-          .expansion = static_cast<std::uint32_t>(expansion),
+  return {.fpr = fpr.value,
+          .capacity_keys = static_cast<std::uint64_t>(capacity_keys.value),
+          .expansion = static_cast<std::uint32_t>(expansion.value),
           .url_rules = url_rules,
           .hash = HashSpec::random()};
 }
 
-int register_growing_configs(Context* context, GrowingDefaults& defaults, unsigned flags) noexcept {
+int register_growing_configs(Context* context, GrowingDefaults& defaults) noexcept {
+  const auto register_as = [&](const char* name, auto& setting) {
+    return register_setting(context, (std::string(defaults.prefix) + name).c_str(), setting) == kOk;
+  };
   return guarded(
       [&] {
-        const std::string prefix = defaults.prefix;
-        const bool is_done = engine.register_string_config(context, (prefix + "-error-rate").c_str(), "0.01", flags,
-                                                           get_fpr, set_fpr, nullptr, &defaults) == kOk &&
-                             register_number(context, (prefix + "-initial-size").c_str(), defaults.capacity_keys, flags,
-                                             1, kMaxCapacity) == kOk &&
-                             register_number(context, (prefix + "-expansion-factor").c_str(), defaults.expansion, flags,
-                                             defaults.least_expansion, kMaxExpansion) == kOk;
+        const bool is_done = register_as("-error-rate", defaults.fpr) &&
+                             register_as("-initial-size", defaults.capacity_keys) &&
+                             register_as("-expansion-factor", defaults.expansion);
         return is_done ? kOk : kError;
       },
       [] { return kError; });

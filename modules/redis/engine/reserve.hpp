@@ -11,6 +11,7 @@
 #include "mankai/hash/hasher.hpp"
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
+#include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
 
@@ -52,25 +53,25 @@ struct GrowingSettings {
 inline constexpr long long kMaxCapacity = 1LL << 30;
 inline constexpr long long kMaxExpansion = 32768;
 
+/// The capacities that commands and configs take.
+[[nodiscard]] constexpr IntegerSetting capacity_setting(long long initial, long long least = 1) noexcept {
+  return {.initial = initial, .least = least, .most = kMaxCapacity};
+}
+
 /// Parameters that a command does not specify, set by the configs PREFIX-error-rate, PREFIX-initial-size and
 /// PREFIX-expansion-factor. Must live as long as the module. Threads: the engine's main thread.
 struct GrowingDefaults {
   const char* prefix;
-  long long capacity_keys;
-  double fpr = 0.01;
-  long long expansion = 2;
-  long long least_expansion = 1;  ///< that the config may be set to
-  unsigned url_rules = 0;         ///< of new filters; 0: items are not URLs, and RESERVE has no RULES
-  String* fpr_text = nullptr;     ///< as it was set, for CONFIG GET
+  IntegerSetting capacity_keys;
+  RateSetting fpr{.initial = 0.01};
+  IntegerSetting expansion{.initial = 2, .least = 1, .most = kMaxExpansion};
+  unsigned url_rules = 0;  ///< of new filters; 0: items are not URLs, and RESERVE has no RULES
 
   /// With a random seed.
   [[nodiscard]] GrowingSettings settings() const;
-  /// Sets the rate from text. Returns false, and changes nothing, if it is invalid.
-  [[nodiscard]] bool set_fpr(String* value) noexcept;
 };
 
-[[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults,
-                                           unsigned flags = kConfigDefault) noexcept;
+[[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults) noexcept;
 
 [[nodiscard]] Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& defaults);
 

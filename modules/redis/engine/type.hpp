@@ -158,6 +158,9 @@ class NativeType {
   /// Moves first the object, which has no pointers into itself, then its value's memory piece by piece while there is
   /// time. An incomplete value is not moved. Returns 1 to be called again.
   static int defragment(DefragState* state, String* /*key*/, void** value) noexcept {
+    if (!is_defragmentation_enabled()) {
+      return 0;
+    }
     // The cursor is the next piece plus one: the engine takes a cursor of 0 to mean that nothing is left.
     unsigned long cursor = 0;
     if (engine.defrag_cursor_get(state, &cursor) != kOk || cursor == 0) {

@@ -40,8 +40,8 @@ template <class Value>
   if (value != nullptr) {
     return work_shape(value->filter());
   }
-  const auto keys = static_cast<std::uint64_t>(defaults.capacity_keys);
-  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(defaults.expansion)};
+  const auto keys = static_cast<std::uint64_t>(defaults.capacity_keys.value);
+  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(defaults.expansion.value)};
 }
 
 /// The work of adding new items, including the slices that they open.

@@ -9,12 +9,14 @@
 #include "mankai/takeover/dump.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/fields.hpp"
+#include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
 namespace {
 
-enum class TDigests : std::uint8_t { refuse, carry };
-int on_load = static_cast<int>(TDigests::refuse);
+constexpr std::array kChoices = {"refuse", "carry"};
+constexpr int kRefuse = 0;
+constinit ChoiceSetting on_load{.names = kChoices, .initial = kRefuse};
 
 constexpr std::uint64_t kMostCentroids = std::uint64_t{1} << 24;
 
@@ -26,7 +28,7 @@ class TDigestKey {
   [[nodiscard]] static std::size_t format() noexcept { return 0; }
 
   [[nodiscard]] static Result<std::unique_ptr<TDigestKey>> load(Io* io, std::size_t /*format*/, int /*version*/) {
-    if (on_load == static_cast<int>(TDigests::refuse)) {
+    if (on_load.value == kRefuse) {
       return fail(ErrorCode::unsupported_version,
                   "t-digests are not taken over: delete them on the source, or set t-digests to carry");
     }
@@ -107,11 +109,7 @@ class TDigestKey {
   [[no_unique_address]] Counted<TDigestKey> counted_;
 };
 
-int register_config(Context* context) noexcept {
-  static std::array names = {"refuse", "carry"};
-  static constexpr std::array kValues = {static_cast<int>(TDigests::refuse), static_cast<int>(TDigests::carry)};
-  return register_choice(context, "t-digests", on_load, names, kValues);
-}
+int register_config(Context* context) noexcept { return register_setting(context, "t-digests", on_load); }
 
 }  // namespace
 

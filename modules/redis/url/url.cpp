@@ -21,7 +21,8 @@ constexpr std::size_t kFirstUrl = 2;
 constexpr long long kInitialUrls = 1000;
 
 /// Parameters of filters that URL.ADD creates, set by the configs url-*. Threads: the engine's main thread.
-constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls, .url_rules = url::kCanonicalVersion};
+constinit GrowingDefaults defaults{
+    .prefix = "url", .capacity_keys = capacity_setting(kInitialUrls), .url_rules = url::kCanonicalVersion};
 
 // URLs that are canonicalized before the first of them is looked up; few enough to stay in the near caches.
 constexpr std::size_t kUrlWindow = 512;
