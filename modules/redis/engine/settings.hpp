@@ -53,15 +53,14 @@ struct ChoiceSetting {
                                    unsigned flags = kConfigDefault) noexcept;
 [[nodiscard]] int register_setting(Context* context, const char* name, ChoiceSetting& setting) noexcept;
 
-/// Registers a name of RedisBloom: on Redis 8 and later without the module's name, too.
+/// Registers a name of RedisBloom: on Redis 8 and later without the module's name, as RedisBloom does.
 template <class Setting>
 [[nodiscard]] int register_short_setting(Context* context, const char* name, Setting& setting) noexcept {
-  // Builds from before the release of Redis 8 refuse the flag.
+  // Builds from before the release of Redis 8 refuse the flag. Engines refuse to register a name in both forms.
   constexpr int kFirstUnprefixed = 0x00080000;
-  if (!engine.is_valkey && engine.get_server_version() >= kFirstUnprefixed) {
-    static_cast<void>(register_setting(context, name, setting, kConfigUnprefixed));
-  }
-  return register_setting(context, name, setting);
+  const bool may_be_short = !engine.is_valkey && engine.get_server_version() >= kFirstUnprefixed;
+  const bool is_done = may_be_short && register_setting(context, name, setting, kConfigUnprefixed) == kOk;
+  return is_done ? kOk : register_setting(context, name, setting);
 }
 
 /// Sets all settings from the server's configuration, then from the arguments of the module: pairs of a setting's name,
