@@ -1,5 +1,6 @@
 #include "mankai/hash/murmur2.hpp"
 
+#include <cstddef>
 #include <cstring>
 
 namespace mankai {
@@ -37,21 +38,26 @@ struct Murmur2<std::uint64_t> {
   }
 };
 
+// Missing bytes are zeros.
+template <class Word>
+Word load_word(const char* data, std::size_t bytes) noexcept {
+  Word word = 0;
+  std::memcpy(&word, data, bytes);
+  return word;
+}
+
 template <class Word>
 Word murmur2(std::string_view key, Word seed) noexcept {
   using Form = Murmur2<Word>;
   Word state = seed ^ static_cast<Word>(key.size() * Form::kLengthFactor);
-  Word word = 0;
-  std::string_view rest = key;
-  for (; rest.size() >= sizeof(word); rest.remove_prefix(sizeof(word))) {
-    std::memcpy(&word, rest.data(), sizeof(word));
-    word *= Form::kMultiplier;
+  const char* at = key.data();
+  std::size_t rest = key.size();
+  for (; rest >= sizeof(Word); at += sizeof(Word), rest -= sizeof(Word)) {
+    const Word word = load_word<Word>(at, sizeof(Word)) * Form::kMultiplier;
     state = Form::absorb(state, (word ^ (word >> Form::kWordShift)) * Form::kMultiplier);
   }
-  if (!rest.empty()) {
-    word = 0;
-    std::memcpy(&word, rest.data(), rest.size());
-    state = (state ^ word) * Form::kMultiplier;
+  if (rest != 0) {
+    state = (state ^ load_word<Word>(at, rest)) * Form::kMultiplier;
   }
   return Form::finish(state);
 }
