@@ -50,10 +50,10 @@ ByteBuffer saved(const Value& value) {
 }
 
 template <class Value>
-mankai::Result<Value> load(std::span<const std::byte> fields, std::uint32_t encoding) {
+mankai::Result<Value> load(std::span<const std::byte> fields, unsigned encver) {
   ByteCursor cursor(fields);
   mankai::takeover::ModuleFieldReader reader(cursor);
-  return Value::load(reader, encoding, small_memory());
+  return Value::load(reader, encver, small_memory());
 }
 
 void use(CuckooChain& chain) {
@@ -100,14 +100,14 @@ void use(HeavyKeeper& top) {
 }
 
 template <class Value>
-void check(std::span<const std::byte> fields, std::uint32_t encoding, std::uint32_t saved_encoding) {
-  auto value = load<Value>(fields, encoding);
+void check(std::span<const std::byte> fields, unsigned encver, unsigned saved_encver) {
+  auto value = load<Value>(fields, encver);
   if (!value) {
     return;
   }
   for (int round = 0; round < 2; ++round) {
     const ByteBuffer bytes = saved(*value);
-    const auto again = load<Value>(bytes, saved_encoding);
+    const auto again = load<Value>(bytes, saved_encver);
     MANKAI_ASSERT(again.has_value() && saved(*again) == bytes);
     use(*value);
   }
@@ -121,15 +121,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto fields = std::as_bytes(std::span(data + 2, size - 2));
-  const std::uint32_t encoding = data[1];
+  const unsigned encver = data[1];
   switch (data[0] % 3) {
-    case 0: check<CuckooChain>(fields, encoding, CuckooChain::kEncoding); break;
+    case 0: check<CuckooChain>(fields, encver, CuckooChain::kEncver); break;
     case 1: {
-      const auto sketch = load<CountMin>(fields, encoding);
-      check<CountMin>(fields, encoding, sketch ? sketch->encoding() : 0);
+      const auto sketch = load<CountMin>(fields, encver);
+      check<CountMin>(fields, encver, sketch ? sketch->encver() : 0);
       break;
     }
-    default: check<HeavyKeeper>(fields, encoding, HeavyKeeper::kEncoding); break;
+    default: check<HeavyKeeper>(fields, encver, HeavyKeeper::kEncver); break;
   }
   return 0;
 }

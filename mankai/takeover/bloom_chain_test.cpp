@@ -1,7 +1,6 @@
 #include "mankai/takeover/bloom_chain.hpp"
 
 #include <gtest/gtest.h>
-#include <sodium.h>
 
 #include <cmath>
 #include <cstdint>
@@ -20,8 +19,10 @@ namespace mankai::takeover {
 namespace {
 
 using test::bytes_of;
+using test::Chunks;
 using test::Items;
 using test::Json;
+using test::sha256_of;
 
 Result<BloomChain> loaded(std::span<const std::byte> payload) {
   MANKAI_ASSIGN(const DumpReader dump, DumpReader::open(payload));
@@ -37,8 +38,6 @@ ByteBuffer dumped(const BloomChain& chain) {
   return writer.finish();
 }
 
-using Chunks = std::vector<std::pair<std::uint64_t, ByteBuffer>>;
-
 Chunks chunks_of(const BloomChain& chain) {
   Chunks chunks{{1, chain.header()}};
   for (std::uint64_t iterator = 1;;) {
@@ -50,19 +49,6 @@ Chunks chunks_of(const BloomChain& chain) {
     }
     chunks.emplace_back(iterator, ByteBuffer(chunk.bytes.begin(), chunk.bytes.end()));
   }
-}
-
-std::string sha256_of(const Chunks& chunks) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  for (const auto& [iterator, bytes] : chunks) {
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(&iterator), sizeof(iterator));
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  }
-  std::array<unsigned char, crypto_hash_sha256_BYTES> hash;
-  crypto_hash_sha256_final(&state, hash.data());
-  std::array<char, 2 * crypto_hash_sha256_BYTES + 1> hex;
-  return sodium_bin2hex(hex.data(), hex.size(), hash.data(), hash.size());
 }
 
 BloomChain from_chunks(const Chunks& chunks) {

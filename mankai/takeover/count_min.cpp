@@ -72,16 +72,16 @@ Result<CountMin> CountMin::create(const CountMinShape& shape, const Memory& memo
   return CountMin(shape, 0, std::move(cells));
 }
 
-Result<CountMin> CountMin::load(FieldReader& fields, std::uint32_t encoding, const Memory& memory) {
-  if (encoding > 1) {
+Result<CountMin> CountMin::load(FieldReader& fields, unsigned encver, const Memory& memory) {
+  if (encver > 1) {
     return fail(ErrorCode::unsupported_version,
-                "a count-min sketch of a later RedisBloom: encoding " + std::to_string(encoding) + ", expected 0 or 1");
+                "a count-min sketch of a later RedisBloom: encoding " + std::to_string(encver) + ", expected 0 or 1");
   }
   CountMinShape shape;
   MANKAI_ASSIGN(shape.width, fields.unsigned_number());
   MANKAI_ASSIGN(shape.depth, fields.unsigned_number());
   MANKAI_ASSIGN(const std::uint64_t total, fields.unsigned_number());
-  if (encoding == 1) {
+  if (encver == 1) {
     MANKAI_ASSIGN(const std::uint64_t cell_bytes, fields.unsigned_number());
     shape.cell_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(cell_bytes, 9));
   }
@@ -105,7 +105,7 @@ void CountMin::save(FieldWriter& fields) const {
   fields.unsigned_number(shape_.width);
   fields.unsigned_number(shape_.depth);
   fields.unsigned_number(total_);
-  if (encoding() == 1) {
+  if (encver() == 1) {
     fields.unsigned_number(shape_.cell_bytes);
   }
   fields.string(cells_.bytes());

@@ -5,7 +5,8 @@
 ///
 ///     cell of a key in row r: r · width + MurmurHash2(key, r) mod width
 ///
-/// Source:  redisbloom-takeover.md §1 and §4, and fixtures of RedisBloom 2.8.20. The rules of 8.12 were read, not seen.
+/// Source:  [Cormode2005]; redisbloom-takeover.md §1 and §4, and fixtures of RedisBloom 2.8.20. The rules of 8.12 were
+/// read, not seen.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 namespace mankai::takeover {
 
+/// What a sketch is, without its counts.
 struct CountMinShape {
   std::uint64_t width = 0;
   std::uint64_t depth = 0;
@@ -38,6 +40,8 @@ struct CountMinShape {
 /// Threads: const calls are safe together; changes need the sketch alone.
 class CountMin {
  public:
+  static constexpr std::string_view kTypeName = "CMSk-TYPE";
+
   /// What happens when a cell would leave its range.
   enum class Rule : std::uint8_t {
     saturating,  ///< up to 8.10: the cell stays at its maximum, and the total counts on, modulo 2^64
@@ -50,12 +54,12 @@ class CountMin {
   [[nodiscard]] static Result<CountMin> create(const CountMinShape& shape, const Memory& memory = system_memory());
   /// Reads RedisBloom's RDB value. Memory follows the payload. Errors: the reader's; corrupt; out_of_space;
   /// unsupported_version for encodings other than 0 and 1.
-  [[nodiscard]] static Result<CountMin> load(FieldReader& fields, std::uint32_t encoding,
+  [[nodiscard]] static Result<CountMin> load(FieldReader& fields, unsigned encver,
                                              const Memory& memory = system_memory());
-  /// Writes RedisBloom's RDB value in `encoding()`.
+  /// Writes RedisBloom's RDB value in `encver()`.
   void save(FieldWriter& fields) const;
   /// 0 with cells of 4 bytes, which every RedisBloom loads; else 1, which 8.12 and later load.
-  [[nodiscard]] std::uint32_t encoding() const noexcept { return shape_.cell_bytes == 4 ? 0 : 1; }
+  [[nodiscard]] unsigned encver() const noexcept { return shape_.cell_bytes == 4 ? 0 : 1; }
   /// Errors: out_of_space.
   [[nodiscard]] Result<CountMin> clone(const Memory& memory = system_memory()) const;
 

@@ -165,9 +165,9 @@ TEST(CountMin, is_the_same_after_saving_copying_and_moving) {
   for (const std::uint32_t cell_bytes : {1, 2, 4, 8}) {
     CountMin sketch = sketch_of(cell_bytes);
     ASSERT_TRUE(sketch.increment("a", 100));
-    EXPECT_EQ(sketch.encoding(), cell_bytes == 4 ? 0U : 1U);
+    EXPECT_EQ(sketch.encver(), cell_bytes == 4 ? 0U : 1U);
     const FieldList saved = fields_of(sketch);
-    const auto loaded = value_of<CountMin>(saved, sketch.encoding());
+    const auto loaded = value_of<CountMin>(saved, sketch.encver());
     ASSERT_TRUE(loaded);
     EXPECT_EQ(fields_of(*loaded), saved);
     auto copy = sketch.clone();

@@ -203,13 +203,13 @@ Result<CuckooChain> CuckooChain::create(const CuckooShape& shape, const Memory& 
   return chain;
 }
 
-Result<CuckooChain> CuckooChain::load(FieldReader& fields, std::uint32_t encoding, const Memory& memory) {
-  if (encoding < kEncoding) {
+Result<CuckooChain> CuckooChain::load(FieldReader& fields, unsigned encver, const Memory& memory) {
+  if (encver < kEncver) {
     return old_hash();
   }
-  if (encoding > kEncoding) {
+  if (encver > kEncver) {
     return fail(ErrorCode::unsupported_version,
-                "a cuckoo filter of a later RedisBloom: encoding " + std::to_string(encoding) + ", expected 4");
+                "a cuckoo filter of a later RedisBloom: encoding " + std::to_string(encver) + ", expected 4");
   }
   CuckooShape shape;
   for (std::uint64_t* const number : {&shape.filters, &shape.buckets, &shape.items, &shape.deletes}) {

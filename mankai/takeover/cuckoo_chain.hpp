@@ -10,7 +10,7 @@
 /// Insertions are deterministic: replicas have the same bytes.
 /// Cannot:  distinguish a false positive from a member: see `Cuckoo`. Where both buckets of a key are one, `count`
 ///          counts its cells twice, as RedisBloom does.
-/// Source:  redisbloom-takeover.md §1, §3 and §6, and fixtures of RedisBloom 2.8.20.
+/// Source:  [Fan2014]; redisbloom-takeover.md §1, §3 and §6, and fixtures of RedisBloom 2.8.20.
 
 #include <array>
 #include <cstddef>
@@ -74,10 +74,11 @@ enum class CuckooAdded : std::uint8_t { added, found, full };
 /// Threads: const calls are safe together; changes need the filter alone.
 class CuckooChain {
  public:
+  static constexpr std::string_view kTypeName = "MBbloomCF";
   /// Bytes of a chunk of CF.SCANDUMP, at most.
   static constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
   /// The encoding that `save` writes, and the only one that `load` reads.
-  static constexpr std::uint32_t kEncoding = 4;
+  static constexpr std::uint32_t kEncver = 4;
 
   CuckooChain(CuckooChain&&) noexcept;
   CuckooChain& operator=(CuckooChain&&) noexcept;
@@ -90,7 +91,7 @@ class CuckooChain {
   [[nodiscard]] static Result<CuckooChain> create(const CuckooShape& shape, const Memory& memory = system_memory());
   /// Reads RedisBloom's RDB value. Memory follows the payload. Errors: the reader's; corrupt; out_of_space;
   /// unsupported_version for encodings other than 4: filters of 1.1 to 2.0 (1 to 3) had another hash.
-  [[nodiscard]] static Result<CuckooChain> load(FieldReader& fields, std::uint32_t encoding,
+  [[nodiscard]] static Result<CuckooChain> load(FieldReader& fields, unsigned encver,
                                                 const Memory& memory = system_memory());
   void save(FieldWriter& fields) const;
   /// Errors: out_of_space.

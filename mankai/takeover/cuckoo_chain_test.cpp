@@ -290,8 +290,8 @@ TEST(CuckooChain, refuses_values_that_do_not_fit_together) {
     ASSERT_FALSE(value) << at;
     EXPECT_EQ(value.error().code, ErrorCode::corrupt);
   }
-  for (const std::uint32_t encoding : {0, 1, 2, 3, 5}) {
-    EXPECT_EQ(value_of<CuckooChain>(good, encoding).error().code, ErrorCode::unsupported_version);
+  for (const unsigned encver : {0, 1, 2, 3, 5}) {
+    EXPECT_EQ(value_of<CuckooChain>(good, encver).error().code, ErrorCode::unsupported_version);
   }
 }
 

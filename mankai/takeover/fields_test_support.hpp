@@ -59,9 +59,9 @@ FieldList fields_of(const Value& value) {
 }
 
 template <class Value>
-Result<Value> value_of(const FieldList& fields, std::uint32_t encoding, const Memory& memory = system_memory()) {
+Result<Value> value_of(const FieldList& fields, unsigned encver, const Memory& memory = system_memory()) {
   ListReader reader(fields);
-  return Value::load(reader, encoding, memory);
+  return Value::load(reader, encver, memory);
 }
 
 }  // namespace mankai::takeover::test

@@ -59,10 +59,10 @@ Result<HeavyKeeper> HeavyKeeper::create(const HeavyKeeperShape& shape, const Mem
   return HeavyKeeper(shape, seed, std::move(cells), std::move(heap));
 }
 
-Result<HeavyKeeper> HeavyKeeper::load(FieldReader& fields, std::uint32_t encoding, const Memory& memory) {
-  if (encoding != kEncoding) {
+Result<HeavyKeeper> HeavyKeeper::load(FieldReader& fields, unsigned encver, const Memory& memory) {
+  if (encver != kEncver) {
     return fail(ErrorCode::unsupported_version,
-                "a top-k list of a later RedisBloom: encoding " + std::to_string(encoding) + ", expected 0");
+                "a top-k list of a later RedisBloom: encoding " + std::to_string(encver) + ", expected 0");
   }
   HeavyKeeperShape shape;
   for (std::uint32_t* const small : {&shape.most, &shape.width, &shape.depth}) {
@@ -284,13 +284,18 @@ void HeavyKeeper::sink(std::size_t at) noexcept {
 }
 
 std::vector<HeavyKeeper::Item> HeavyKeeper::list() const {
-  std::vector<Item> items;
+  std::vector<const Place*> order;
   for (const Place& place : places()) {
     if (place.count != 0) {
-      items.push_back({.text = text(place), .count = place.count});
+      order.push_back(&place);
     }
   }
-  std::ranges::stable_sort(items, std::ranges::greater(), &Item::count);
+  std::ranges::sort(order, {}, [](const Place* place) { return std::pair(~place->count, place); });
+  std::vector<Item> items;
+  items.reserve(order.size());
+  for (const Place* const place : order) {
+    items.push_back({.text = text(*place), .count = place->count});
+  }
   return items;
 }
 

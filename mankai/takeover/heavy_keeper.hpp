@@ -14,7 +14,7 @@
 ///          agrees too.
 /// Differs: items with 0 bytes stay whole, where RedisBloom lists and saves them up to the first one; the empty item
 ///          survives saving; counts stay at 2^32 - 1, where RedisBloom's start at 0 again.
-/// Source:  [Yang2019] in RedisBloom's variant: redisbloom-takeover.md §1 and §5, and fixtures of RedisBloom 2.8.20.
+/// Source:  [Gong2018] in RedisBloom's variant: redisbloom-takeover.md §1 and §5, and fixtures of RedisBloom 2.8.20.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +30,7 @@
 
 namespace mankai::takeover {
 
+/// What a list is, without its items.
 struct HeavyKeeperShape {
   std::uint32_t most = 0;  ///< items that are listed: k
   std::uint32_t width = 8;
@@ -49,8 +50,9 @@ struct HeavyKeeperShape {
 /// Threads: const calls are safe together; changes need the list alone.
 class HeavyKeeper {
  public:
+  static constexpr std::string_view kTypeName = "TopK-TYPE";
   /// The encoding that `save` writes, and the only one that `load` reads.
-  static constexpr std::uint32_t kEncoding = 0;
+  static constexpr std::uint32_t kEncver = 0;
   /// Of an item at once.
   static constexpr std::uint32_t kMostIncrement = 100'000;
 
@@ -66,7 +68,7 @@ class HeavyKeeper {
                                                   std::uint64_t seed = 0);
   /// Reads RedisBloom's RDB value. Memory follows the payload. Errors: the reader's; corrupt; out_of_space;
   /// unsupported_version for encodings other than 0; std::bad_alloc.
-  [[nodiscard]] static Result<HeavyKeeper> load(FieldReader& fields, std::uint32_t encoding,
+  [[nodiscard]] static Result<HeavyKeeper> load(FieldReader& fields, unsigned encver,
                                                 const Memory& memory = system_memory());
   /// Errors: std::bad_alloc; it copies the heap.
   void save(FieldWriter& fields) const;

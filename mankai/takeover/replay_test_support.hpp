@@ -11,12 +11,20 @@
 
 #include "mankai/takeover/count_min.hpp"
 #include "mankai/takeover/cuckoo_chain.hpp"
-#include "mankai/takeover/fixtures_test_support.hpp"
 #include "mankai/takeover/heavy_keeper.hpp"
+#include "mankai/takeover/takeover_test_support.hpp"
 
 namespace mankai::takeover::test {
 
 using Words = std::vector<std::string>;
+
+/// A word of a command, or a bulk string of a reply: text, or bytes in hex.
+inline std::string text_of(const Json& word) {
+  if (word.is_string()) {
+    return word.get<std::string>();
+  }
+  return word.contains("hex") ? from_hex(word["hex"].get<std::string>()) : word["bulk"].get<std::string>();
+}
 
 class Replay {
  public:
@@ -44,7 +52,8 @@ class Replay {
     }
     const bool is_each = step.contains("each");
     const Words command = words_of(step[is_each ? "each" : "many"]);
-    const std::vector<std::string> items = items_of(step["items"]);
+    const Items all(step["items"]);
+    const std::span<const std::string_view> items = all.views();
     const std::size_t size = is_each ? 1 : step["size"].get<std::size_t>();
     std::string answers;
     for (std::size_t i = 0; i < items.size(); i += size) {
@@ -63,7 +72,7 @@ class Replay {
   static Words words_of(const Json& words) {
     Words all;
     for (const Json& word : words) {
-      all.push_back(bytes_of(word));
+      all.push_back(text_of(word));
     }
     return all;
   }

@@ -3,6 +3,7 @@
 /// The fixtures of ../shared/data/redisbloom (its README describes them), and texts as bytes.
 
 #include <gtest/gtest.h>
+#include <sodium.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mankai/takeover/bytes.hpp"
@@ -74,6 +76,23 @@ inline std::string unpacked(const Json& packed) { return inflated(from_base64(pa
 inline Json read_fixture(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return Json::parse(inflated(std::string((std::istreambuf_iterator<char>(file)), {})));
+}
+
+/// As SCANDUMP returns them: the iterator after each, and its bytes. The first one is the header.
+using Chunks = std::vector<std::pair<std::uint64_t, ByteBuffer>>;
+
+/// `chunks_sha256` of the fixtures.
+inline std::string sha256_of(const Chunks& chunks) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  for (const auto& [iterator, bytes] : chunks) {
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(&iterator), sizeof(iterator));
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  }
+  std::array<unsigned char, crypto_hash_sha256_BYTES> hash;
+  crypto_hash_sha256_final(&state, hash.data());
+  std::array<char, 2 * crypto_hash_sha256_BYTES + 1> hex;
+  return sodium_bin2hex(hex.data(), hex.size(), hash.data(), hash.size());
 }
 
 /// The items of a step or of probes.
