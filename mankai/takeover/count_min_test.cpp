@@ -52,7 +52,7 @@ TEST(CountMinShape, extreme_errors_have_no_sketch) {
 }
 
 TEST(CountMin, counts_at_least_what_was_added) {
-  for (const std::uint32_t cell_bytes : {1, 2, 4, 8}) {
+  for (const std::uint32_t cell_bytes : {1U, 2U, 4U, 8U}) {
     CountMin sketch = sketch_of(cell_bytes);
     Random random(cell_bytes);
     std::map<std::string, std::uint64_t> added;
@@ -90,7 +90,7 @@ TEST(CountMin, saturating_cells_stay_at_their_maximum) {
 }
 
 TEST(CountMin, exact_cells_refuse_to_leave_their_range) {
-  for (const std::uint32_t cell_bytes : {1, 2, 4, 8}) {
+  for (const std::uint32_t cell_bytes : {1U, 2U, 4U, 8U}) {
     const std::int64_t most = cell_bytes == 8 ? kMost : (std::int64_t{1} << 8 * cell_bytes) - 1;
     CountMin sketch = sketch_of(cell_bytes);
     EXPECT_EQ(sketch.increment("a", 2, Rule::exact), Count(2U));
@@ -162,7 +162,7 @@ TEST(CountMin, a_merge_refuses_a_total_that_wrapped) {
 }
 
 TEST(CountMin, is_the_same_after_saving_copying_and_moving) {
-  for (const std::uint32_t cell_bytes : {1, 2, 4, 8}) {
+  for (const std::uint32_t cell_bytes : {1U, 2U, 4U, 8U}) {
     CountMin sketch = sketch_of(cell_bytes);
     ASSERT_TRUE(sketch.increment("a", 100));
     EXPECT_EQ(sketch.encver(), cell_bytes == 4 ? 0U : 1U);
@@ -194,12 +194,17 @@ TEST(CountMin, refuses_values_that_do_not_fit_together) {
         value_of<CountMin>(FieldList(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(count)), 1).error().code,
         ErrorCode::corrupt);
   }
-  Bytes above(8 * 303);
+  Bytes above(std::size_t{8} * 303);
   above[8 * 302 + 7] = std::byte{0x80};
-  const std::vector<std::pair<std::size_t, Field>> forgeries = {
-      {0, std::uint64_t{0}},       {0, std::uint64_t{102}},          {0, std::uint64_t{1} << 62},
-      {1, std::uint64_t{1} << 63}, {3, std::uint64_t{1} << 32 | 8U}, {3, std::uint64_t{4}},
-      {3, std::uint64_t{0}},       {4, Bytes(8 * 303 - 1)},          {4, above}};
+  const std::vector<std::pair<std::size_t, Field>> forgeries = {{0, std::uint64_t{0}},
+                                                                {0, std::uint64_t{102}},
+                                                                {0, std::uint64_t{1} << 62},
+                                                                {1, std::uint64_t{1} << 63},
+                                                                {3, std::uint64_t{1} << 32 | 8U},
+                                                                {3, std::uint64_t{4}},
+                                                                {3, std::uint64_t{0}},
+                                                                {4, Bytes(std::size_t{8} * 303 - 1)},
+                                                                {4, above}};
   for (const auto& [at, field] : forgeries) {
     FieldList forged = good;
     forged[at] = field;

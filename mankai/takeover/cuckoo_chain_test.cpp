@@ -230,7 +230,7 @@ TEST(CuckooChain, a_batch_answers_as_single_questions) {
     texts.push_back(std::to_string(i));
   }
   const std::vector<std::string_view> keys(texts.begin(), texts.end());
-  for (const std::size_t count : {0, 1, 31, 32, 33, 1000}) {
+  for (const std::size_t count : std::to_array<std::size_t>({0, 1, 31, 32, 33, 1000})) {
     const auto answers = std::make_unique<bool[]>(count);
     chain.may_contain(std::span(keys).first(count), {answers.get(), count});
     for (std::size_t i = 0; i < count; ++i) {
@@ -290,7 +290,7 @@ TEST(CuckooChain, refuses_values_that_do_not_fit_together) {
     ASSERT_FALSE(value) << at;
     EXPECT_EQ(value.error().code, ErrorCode::corrupt);
   }
-  for (const unsigned encver : {0, 1, 2, 3, 5}) {
+  for (const unsigned encver : {0U, 1U, 2U, 3U, 5U}) {
     EXPECT_EQ(value_of<CuckooChain>(good, encver).error().code, ErrorCode::unsupported_version);
   }
 }

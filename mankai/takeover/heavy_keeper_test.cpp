@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -247,7 +248,7 @@ TEST(HeavyKeeper, refuses_impossible_requests_and_failed_allocations) {
     EXPECT_EQ(HeavyKeeper::create(shape).error().code, ErrorCode::invalid_argument);
   }
   const HeavyKeeper top = top_of({.most = 3});
-  for (const std::size_t grants : {0, 1}) {
+  for (const std::size_t grants : std::to_array<std::size_t>({0, 1})) {
     CountingMemory counting(grants);
     EXPECT_EQ(HeavyKeeper::create(top.shape(), counting.memory()).error().code, ErrorCode::out_of_space);
     EXPECT_EQ(top.clone(counting.memory()).error().code, ErrorCode::out_of_space);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,6 @@ inline std::string text_of(const Json& word) {
 
 class Replay {
  public:
-  /// Sketches and lists refuse commands before they have been made.
   std::map<std::string, CuckooChain> cuckoos;
   std::map<std::string, CountMin> sketches;
   std::map<std::string, HeavyKeeper> tops;
@@ -65,7 +65,7 @@ class Replay {
         answers += letter(answer, step["errors"]);
       }
     }
-    EXPECT_EQ(answers, step["answers"]) << command[0] << " " << command[1];
+    EXPECT_EQ(answers, step["answers"].get<std::string>()) << command[0] << " " << command[1];
   }
 
  private:
@@ -93,34 +93,49 @@ class Replay {
   Json run_cuckoo(const std::string& name, const Words& words) {
     const std::string& key = words[1];
     if (name == "RESERVE") {
-      std::uint16_t options[] = {2, 20, 1};
-      for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
-        const std::string_view names[] = {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION"};
-        for (std::size_t option = 0; option < 3; ++option) {
-          options[option] =
-              words[i] == names[option] ? static_cast<std::uint16_t>(std::stoi(words[i + 1])) : options[option];
-        }
-      }
-      make_cuckoo(key, CuckooShape::of_capacity(std::stoull(words[2]), options[0], options[1], options[2]));
+      return reserve_cuckoo(words);
+    }
+    if (name == "DEL") {
+      return cuckoos.at(key).remove(words[2]) ? 1 : 0;
+    }
+    if (name == "COMPACT") {
+      cuckoos.at(key).compact();
       return "+OK";
     }
-    if (name == "DEL" || name == "COMPACT") {
-      CuckooChain& filter = cuckoos.at(key);
-      if (name == "DEL") {
-        return filter.remove(words[2]) ? 1 : 0;
-      }
-      filter.compact();
-      return "+OK";
+    if (name.starts_with("INSERT")) {
+      return insert(name, words);
     }
+    Json reply = add(name, key, std::span(words).subspan(2), 1024);
+    if (reply.is_array()) {
+      return reply[0] == -1 ? Json("-Filter is full") : reply[0];
+    }
+    return reply;
+  }
+
+  Json reserve_cuckoo(const Words& words) {
+    std::map<std::string, std::uint16_t> options = {{"BUCKETSIZE", 2}, {"MAXITERATIONS", 20}, {"EXPANSION", 1}};
+    for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
+      options[words[i]] = static_cast<std::uint16_t>(std::stoi(words[i + 1]));
+    }
+    make_cuckoo(words[1], CuckooShape::of_capacity(std::stoull(words[2]), options["BUCKETSIZE"],
+                                                   options["MAXITERATIONS"], options["EXPANSION"]));
+    return "+OK";
+  }
+
+  /// Words count by their first letters, as RedisBloom parses them.
+  Json insert(const std::string& name, const Words& words) {
     std::size_t first = 2;
     std::uint64_t capacity = 1024;
-    if (name.starts_with("INSERT")) {
-      while (std::tolower(words[first][0]) != 'i') {
-        capacity = std::tolower(words[first][0]) == 'c' ? std::stoull(words[++first]) : capacity;
-        ++first;
+    for (; std::tolower(words[first][0]) != 'i'; ++first) {
+      if (std::tolower(words[first][0]) == 'c') {
+        capacity = std::stoull(words[++first]);
       }
-      ++first;
     }
+    return add(name, words[1], std::span(words).subspan(first + 1), capacity);
+  }
+
+  Json add(const std::string& name, const std::string& key, std::span<const std::string> items,
+           std::uint64_t capacity) {
     if (!cuckoos.contains(key)) {
       make_cuckoo(key, CuckooShape::of_capacity(capacity));
     }
@@ -129,14 +144,11 @@ class Replay {
       return "-Maximum expansions reached";
     }
     Json replies = Json::array();
-    for (; first < words.size(); ++first) {
-      const auto added = name.ends_with("NX") ? filter.add_nx(words[first]) : filter.add(words[first]);
-      replies.push_back(*added == CuckooAdded::full ? -1 : *added == CuckooAdded::added ? 1 : 0);
+    for (const std::string& item : items) {
+      const CuckooAdded added = (name.ends_with("NX") ? filter.add_nx(item) : filter.add(item)).value();
+      replies.push_back(added == CuckooAdded::full ? -1 : added == CuckooAdded::added ? 1 : 0);
     }
-    if (name.starts_with("INSERT")) {
-      return replies;
-    }
-    return replies[0] == -1 ? Json("-Filter is full") : replies[0];
+    return replies;
   }
 
   void make_cuckoo(const std::string& key, const Result<CuckooShape>& shape) {
