@@ -1,13 +1,13 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
-# libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
-# sqlite3, libpq and hiredis); for C libmankai.so and libmankai_dablooms.so
+# libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases, filters in
+# Redis; needs sqlite3, libpq, hiredis, OpenSSL and zlib); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
 set(MANKAI_CORE_LAYERS ${MANKAI_LAYERS})
-list(REMOVE_ITEM MANKAI_CORE_LAYERS input gate/database)
+list(REMOVE_ITEM MANKAI_CORE_LAYERS input remote gate/database)
 set(MANKAI_INPUT_LAYERS input)
-set(MANKAI_DATABASE_LAYERS gate/database)
+set(MANKAI_DATABASE_LAYERS remote gate/database)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
 
 # mankai_library(TARGET OUTPUT_NAME name EXPORT_NAME name LAYERS layers... LIBRARIES targets... PUBLIC_LIBRARIES ...):
@@ -48,7 +48,7 @@ mankai_library(mankai_input_library OUTPUT_NAME mankai_input EXPORT_NAME input
 mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
   LAYERS ${MANKAI_DATABASE_LAYERS}
   PUBLIC_LIBRARIES mankai
-  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ PkgConfig::HIREDIS)
+  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ PkgConfig::HIREDIS PkgConfig::OPENSSL PkgConfig::ZLIB)
 
 # The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
 foreach(target mankai_shared mankai_dablooms)

@@ -444,9 +444,9 @@ class MirrorTest(RedisTest):
         client.must("SELECT", 3)
         self.assertEqual(client.must("GATE.MAYBE", "{a}:b", 0, "a"), [1])
         for address, says in (("redis://127.0.0.1:0", "no host and port"), ("redis://", "no host and port"),
-                              ("redis://a:b", "no host and port"), ("redis://a/b", "a database is a number"),
-                              ("redis://user:secret@a", "not contain a password"), ("rediss://a", "invalid address"),
-                              ("unix:relative", "a socket's path")):
+                              ("redis://a:b", "no host and port"), ("redis://a/b", "a database must be a whole number"),
+                              ("redis://user:secret@a", "not contain a password"), ("http://a", "invalid address"),
+                              ("unix:relative", "the path of a socket")):
             self.mankai("sync", "--once", "b.mk", "--mirror", address, "--mirror-key", "f", code=2, says=says)
         self.mankai("sync", "b.mk", "--mirror", "redis://a", code=2, says="must be given together")
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://127.0.0.1:{server.port}/99", "--mirror-key", "f", code=2,

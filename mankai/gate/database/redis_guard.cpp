@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <string_view>
 
-#include "mankai/gate/database/detail/redis_connection.hpp"
+#include "mankai/gate/database/detail/redis_load.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/remote/redis_connection.hpp"
 
 namespace mankai {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using detail::kBytesWithinLife;
 using detail::kLoadLives;
 using detail::kPieceBytes;
-using detail::RedisConnection;
 
 std::string random_name() {
   constexpr std::size_t kTextBytes = 32;
@@ -55,7 +55,7 @@ class Load {
     }
     const bool is_ready = reply.error().empty() || reply.error() == "ERR not found" ||
                           reply.error().starts_with("ERR the filter is not complete");
-    return is_ready ? Result<void>() : detail::refused_by_redis(reply.error());
+    return is_ready ? Result<void>() : refused_by_redis(reply.error());
   }
 
   Result<void> send_all(const std::function<void(std::uint64_t)>& sent) {

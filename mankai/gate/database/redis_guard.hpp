@@ -13,7 +13,7 @@
 
 #include "mankai/base/error.hpp"
 #include "mankai/base/time.hpp"
-#include "mankai/gate/database/redis_mirror.hpp"
+#include "mankai/remote/redis_address.hpp"
 
 namespace mankai {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/base/number.hpp"
 #include "mankai/gate/database/detail/gate_pieces.hpp"
-#include "mankai/gate/database/detail/redis_connection.hpp"
+#include "mankai/gate/database/detail/redis_load.hpp"
+#include "mankai/remote/redis_connection.hpp"
 
 namespace mankai {
 namespace {
@@ -16,52 +16,9 @@ namespace {
 using detail::kBytesWithinLife;
 using detail::kLoadLives;
 using detail::kPieceBytes;
-using detail::RedisConnection;
 
 // Some servers refuse a command with more words, and it blocks other clients.
 constexpr std::size_t kMostItems = 100'000;
-
-std::unexpected<Error> fail_address(std::string_view text, std::string_view why) {
-  return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "': " + std::string(why) +
-                                               "; redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH");
-}
-
-template <class T>
-bool read_number(std::string_view text, T& value) {
-  const auto number = to_number<T>(text);
-  value = number.value_or(value);
-  return number.has_value();
-}
-
-// Truncates the text at a letter, and returns what follows the letter.
-std::string_view cut(std::string_view& text, char letter) {
-  const std::size_t at = text.find(letter);
-  if (at == std::string_view::npos) {
-    return {};
-  }
-  const std::string_view rest = text.substr(at + 1);
-  text = text.substr(0, at);
-  return rest;
-}
-
-// Parses HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
-bool read_host(std::string_view text, RedisAddress& address) {
-  std::string_view host = text;
-  std::string_view port;
-  if (text.starts_with('[')) {
-    const std::string_view rest = cut(host, ']');
-    host.remove_prefix(1);
-    port = rest.starts_with(':') ? rest.substr(1) : std::string_view();
-    if (text.size() == host.size() + 1 || (!rest.empty() && port.empty())) {
-      return false;
-    }
-  } else {
-    port = cut(host, ':');
-  }
-  address.host = host;
-  const bool ends_well = !text.ends_with(':');
-  return !host.empty() && ends_well && (port.empty() || (read_number(port, address.port) && address.port != 0));
-}
 
 GatePosition position_of(const Gate& gate) {
   return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
@@ -82,47 +39,6 @@ bool is_no_gate_yet(std::string_view error) {
 }
 
 }  // namespace
-
-Result<RedisAddress> parse_redis_address(std::string_view text) {
-  constexpr std::string_view kUnix = "unix:";
-  constexpr std::string_view kRedis = "redis://";
-  RedisAddress address;
-  if (text.starts_with(kUnix)) {
-    address.socket = text.substr(kUnix.size());
-    return address.socket.starts_with('/') ? Result<RedisAddress>(std::move(address))
-                                           : fail_address(text, "a socket's path begins with /");
-  }
-  if (!text.starts_with(kRedis)) {
-    return fail_address(text, "invalid address of a Redis server");
-  }
-  std::string_view rest = text.substr(kRedis.size());
-  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-    address.user = rest.substr(0, at);
-    rest = rest.substr(at + 1);
-    if (address.user.empty() || address.user.find(':') != std::string::npos) {
-      // The address is not repeated, since errors go to logs.
-      return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
-    }
-  }
-  const std::string_view database = cut(rest, '/');
-  if (!database.empty() && !read_number(database, address.database)) {
-    return fail_address(text, "a database is a number");
-  }
-  if (!read_host(rest, address)) {
-    return fail_address(text, "no host and port");
-  }
-  return address;
-}
-
-std::string to_text(const RedisAddress& address) {
-  if (!address.socket.empty()) {
-    return "unix:" + address.socket;
-  }
-  const bool has_colon = address.host.find(':') != std::string::npos;
-  std::string text = "redis://" + (address.user.empty() ? std::string() : address.user + "@");
-  text += (has_colon ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
-  return address.database == 0 ? text : text + "/" + std::to_string(address.database);
-}
 
 struct RedisMirror::Place {
   GatePosition position;
@@ -173,7 +89,7 @@ Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
     return std::nullopt;
   }
   if (!reply.error().empty()) {
-    return detail::refused_by_redis(reply.error());
+    return refused_by_redis(reply.error());
   }
   const auto source = reply.text_of("Source");
   const auto position = reply.number_of("Position");
@@ -227,7 +143,7 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
     return MirrorState::in_step;
   }
   const bool is_elsewhere = is_no_gate_yet(reply.error()) || reply.error().starts_with("GATEPOSITION");
-  return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply.error());
+  return is_elsewhere ? bring_or_fail(gate) : refused_by_redis(reply.error());
 }
 
 // The header of an abandoned load may arrive at any later time, and then waits for cells.

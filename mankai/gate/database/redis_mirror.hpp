@@ -15,30 +15,11 @@
 #include "mankai/base/time.hpp"
 #include "mankai/gate/database/gate_mirror.hpp"
 #include "mankai/gate/gate_position.hpp"
+#include "mankai/remote/redis_address.hpp"
 
 namespace mankai {
 
-namespace detail {
 class RedisConnection;
-}
-
-/// Address and credentials of a Redis server.
-struct RedisAddress {
-  std::string host = {};    ///< a name or an address; empty if `socket` is set
-  std::string socket = {};  ///< path of a unix socket
-  std::uint16_t port = 6379;
-  std::uint32_t database = 0;
-  std::string user = {};      ///< empty: the server's default user
-  std::string password = {};  ///< empty: no password is sent
-
-  friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
-};
-
-/// Parses redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. Errors: invalid_argument, also if there is a password.
-[[nodiscard]] Result<RedisAddress> parse_redis_address(std::string_view text);
-
-/// Formats an address as parse_redis_address reads it, without the password.
-[[nodiscard]] std::string to_text(const RedisAddress& address);
 
 /// Settings of a RedisMirror.
 struct RedisMirrorSettings {
@@ -67,7 +48,7 @@ class RedisMirror final : public GateMirror {
  private:
   struct Place;
 
-  [[nodiscard]] Result<detail::RedisConnection*> connected();
+  [[nodiscard]] Result<RedisConnection*> connected();
   [[nodiscard]] Result<std::optional<Place>> place();
   [[nodiscard]] Result<MirrorState> bring_or_fail(const Gate& gate);
   [[nodiscard]] Result<MirrorState> apply_or_fail(const Gate& gate, const GateChanges& changes,
@@ -78,7 +59,7 @@ class RedisMirror final : public GateMirror {
   [[nodiscard]] Result<T> without_broken_connection(Result<T> result);
 
   RedisMirrorSettings settings_;
-  std::unique_ptr<detail::RedisConnection> connection_;
+  std::unique_ptr<RedisConnection> connection_;
   bool has_given_up_ = false;  // a load, whose pieces may be left over
 };
 

@@ -1,0 +1,283 @@
+#include "mankai/remote/redis_address.hpp"
+
+#include <array>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kRedis = "redis://";
+constexpr std::string_view kRediss = "rediss://";
+
+constexpr std::string_view kServerForm = "redis://[USER@]HOST[:PORT][/DATABASE], rediss://… or unix:/PATH";
+constexpr std::string_view kFilterForm =
+    "redis://[USER@]HOST[:PORT]/KEY[?shards=N&ttl=TIME], rediss://… or unix:/PATH?key=KEY";
+
+/// Parses an address; its errors never repeat a password.
+class AddressParser {
+ public:
+  AddressParser(std::string_view text, std::string_view form) : text_(text), form_(form) {}
+
+  [[nodiscard]] std::unexpected<Error> refuse(std::string_view why) const {
+    // The part before the last @ may contain a password, and errors go to logs.
+    const std::size_t at = text_.rfind('@');
+    const std::string shown = at == std::string_view::npos ? std::string(text_) : "…" + std::string(text_.substr(at));
+    return fail(ErrorCode::invalid_argument, "'" + shown + "': " + std::string(why) + "; give " + std::string(form_));
+  }
+
+  // Removes the scheme from `rest`.
+  Result<void> read_scheme(std::string_view& rest, RedisAddress& address) const {
+    for (const std::string_view scheme : {kRedis, kRediss, kUnix}) {
+      if (rest.starts_with(scheme)) {
+        rest.remove_prefix(scheme.size());
+        address.has_tls = scheme == kRediss;
+        if (scheme == kUnix && !rest.starts_with('/')) {
+          return refuse("the path of a socket begins with /");
+        }
+        return {};
+      }
+    }
+    return refuse("invalid address of a Redis server");
+  }
+
+  Result<std::string> decoded(std::string_view text) const {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '%') {
+        plain += text[i];
+        continue;
+      }
+      const auto byte = i + 2 < text.size() ? to_number<unsigned char>(text.substr(i + 1, 2), 16) : std::nullopt;
+      if (!byte) {
+        return refuse("% must be followed by two hexadecimal digits");
+      }
+      plain += static_cast<char>(*byte);
+      i += 2;
+    }
+    return plain;
+  }
+
+  // Parses [USER[:PASSWORD]@]HOST[:PORT].
+  Result<void> read_server(std::string_view text, RedisAddress& address) const {
+    if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
+      std::string_view user = text.substr(0, at);
+      const std::string_view password = cut(user, ':');
+      MANKAI_ASSIGN(address.user, decoded(user));
+      MANKAI_ASSIGN(address.password, decoded(password));
+      text.remove_prefix(at + 1);
+      if (address.user.empty() && address.password.empty()) {
+        return refuse("no user before the @");
+      }
+    }
+    return read_host(text, address) ? Result<void>() : refuse("no host and port");
+  }
+
+  // Truncates the text at a letter, and returns what follows the letter.
+  static std::string_view cut(std::string_view& text, char letter) {
+    const std::size_t at = text.find(letter);
+    if (at == std::string_view::npos) {
+      return {};
+    }
+    const std::string_view rest = text.substr(at + 1);
+    text = text.substr(0, at);
+    return rest;
+  }
+
+ private:
+  // Parses HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
+  static bool read_host(std::string_view text, RedisAddress& address) {
+    std::string_view host = text;
+    std::string_view port;
+    if (text.starts_with('[')) {
+      const std::string_view rest = cut(host, ']');
+      host.remove_prefix(1);
+      port = rest.starts_with(':') ? rest.substr(1) : std::string_view();
+      if (text.size() == host.size() + 1 || (!rest.empty() && port.empty())) {
+        return false;
+      }
+    } else {
+      port = cut(host, ':');
+    }
+    address.host = host;
+    if (host.empty() || text.ends_with(':')) {
+      return false;
+    }
+    if (!port.empty()) {
+      address.port = to_number<std::uint16_t>(port).value_or(0);
+    }
+    return address.port != 0;
+  }
+
+  std::string_view text_;
+  std::string_view form_;
+};
+
+Result<void> set_number(const AddressParser& parser, std::string_view name, std::string_view text, std::uint64_t most,
+                        auto& target) {
+  const auto number = to_number<std::uint64_t>(text);
+  if (!number || *number > most) {
+    return parser.refuse(std::string(name) + " must be a whole number up to " + std::to_string(most));
+  }
+  target = static_cast<std::remove_reference_t<decltype(target)>>(*number);
+  return {};
+}
+
+Result<void> set_count(const AddressParser& parser, std::string_view text, std::optional<std::uint64_t>& target) {
+  constexpr double kMost = 1e15;
+  double factor = 1;
+  if (!text.empty()) {
+    const std::size_t unit = std::string_view("kMG").find(text.back());
+    if (unit != std::string_view::npos) {
+      factor = std::array{1e3, 1e6, 1e9}.at(unit);
+      text.remove_suffix(1);
+    }
+  }
+  const double count = to_number<double>(text).value_or(0) * factor;
+  if (!(count >= 1 && count <= kMost)) {
+    return parser.refuse("keys must be a count such as 1e6 or 10M");
+  }
+  target = static_cast<std::uint64_t>(count);
+  return {};
+}
+
+Result<void> set_duration(const AddressParser& parser, std::string_view name, std::string_view text, auto& target) {
+  const auto duration = parse_duration(text);
+  if (!duration) {
+    return parser.refuse(std::string(name) + ": " + duration.error().detail);
+  }
+  target = *duration;
+  return {};
+}
+
+Result<void> set_option(const AddressParser& parser, std::string_view name, const std::string& value,
+                        RemoteAddress& address) {
+  RedisAddress& server = address.server;
+  const bool is_unix = !server.socket.empty();
+  if (name == "shards") {
+    MANKAI_TRY(set_number(parser, name, value, RemoteAddress::kMaxShards, address.shards));
+    return address.shards > 0 ? Result<void>() : parser.refuse("shards must be at least 1");
+  }
+  if (name == "keys") {
+    return set_count(parser, value, address.keys);
+  }
+  if (name == "fpr") {
+    address.fpr = to_number<double>(value);
+    return address.fpr && *address.fpr > 0 && *address.fpr < 1 ? Result<void>()
+                                                               : parser.refuse("fpr must be between 0 and 1");
+  }
+  if (name == "ttl") {
+    return set_duration(parser, name, value, address.ttl);
+  }
+  if (name == "timeout") {
+    return set_duration(parser, name, value, address.timeout);
+  }
+  if (name == "db") {
+    return set_number(parser, name, value, UINT32_MAX, server.database);
+  }
+  for (const auto& [option, target, is_valid] :
+       {std::tuple("key", &address.key, is_unix), std::tuple("user", &server.user, is_unix),
+        std::tuple("cacert", &server.ca_certificates, server.has_tls),
+        std::tuple("cert", &server.certificate, server.has_tls),
+        std::tuple("certkey", &server.certificate_key, server.has_tls)}) {
+    if (name == option && is_valid) {
+      *target = value;
+      return {};
+    }
+  }
+  return parser.refuse("'" + std::string(name) + "' is not an option here");
+}
+
+Result<void> check(const AddressParser& parser, const RemoteAddress& address) {
+  if (address.key.empty()) {
+    return parser.refuse("no key");
+  }
+  if (address.shards > 0 && address.key.find('{') != std::string::npos) {
+    return parser.refuse("the key of a filter with shards must not contain {");
+  }
+  if (address.server.certificate.empty() != address.server.certificate_key.empty()) {
+    return parser.refuse("cert and certkey must be given together");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RedisAddress> parse_redis_address(std::string_view text) {
+  const AddressParser parser(text, kServerForm);
+  RedisAddress address;
+  std::string_view rest = text;
+  MANKAI_TRY(parser.read_scheme(rest, address));
+  if (rest.starts_with('/')) {
+    address.socket = rest;
+    return address;
+  }
+  const std::size_t at = rest.rfind('@');
+  const std::size_t start = at == std::string_view::npos ? 0 : at;
+  const std::size_t slash = rest.find('/', start);
+  if (slash != std::string_view::npos) {
+    const std::string_view database = rest.substr(slash + 1);
+    if (!database.empty()) {
+      MANKAI_TRY(set_number(parser, "a database", database, UINT32_MAX, address.database));
+    }
+    rest = rest.substr(0, slash);
+  }
+  if (rest.substr(0, start).find(':') != std::string_view::npos) {
+    return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
+  }
+  MANKAI_TRY(parser.read_server(rest, address));
+  return address;
+}
+
+std::string to_text(const RedisAddress& address) {
+  if (!address.socket.empty()) {
+    return std::string(kUnix) + address.socket;
+  }
+  const bool has_colon = address.host.find(':') != std::string::npos;
+  std::string text(address.has_tls ? kRediss : kRedis);
+  text += address.user.empty() ? std::string() : address.user + "@";
+  text += (has_colon ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return address.database == 0 ? text : text + "/" + std::to_string(address.database);
+}
+
+bool is_remote_address(std::string_view text) noexcept {
+  return text.starts_with(kRedis) || text.starts_with(kRediss) || text.starts_with(kUnix);
+}
+
+Result<RemoteAddress> parse_remote_address(std::string_view text) {
+  const AddressParser parser(text, kFilterForm);
+  RemoteAddress address;
+  std::string_view rest = text;
+  MANKAI_TRY(parser.read_scheme(rest, address.server));
+  std::string_view options = AddressParser::cut(rest, '?');
+  if (rest.starts_with('/')) {
+    MANKAI_ASSIGN(address.server.socket, parser.decoded(rest));
+  } else {
+    const std::string_view key = AddressParser::cut(rest, '/');
+    MANKAI_TRY(parser.read_server(rest, address.server));
+    MANKAI_ASSIGN(address.key, parser.decoded(key));
+  }
+  while (!options.empty()) {
+    std::string_view option = options;
+    options = AddressParser::cut(option, '&');
+    const std::string_view value = AddressParser::cut(option, '=');
+    MANKAI_ASSIGN(const auto plain, parser.decoded(value));
+    MANKAI_TRY(set_option(parser, option, plain, address));
+  }
+  MANKAI_TRY(check(parser, address));
+  return address;
+}
+
+std::string to_text(const RemoteAddress& address) {
+  RedisAddress server = address.server;
+  server.user.clear();
+  server.database = 0;
+  return to_text(server) + (server.socket.empty() ? "/" : "?key=") + address.key;
+}
+
+}  // namespace mankai

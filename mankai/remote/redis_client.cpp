@@ -1,0 +1,369 @@
+#include "mankai/remote/redis_client.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mankai/base/number.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr Duration kShortestBackoff = std::chrono::milliseconds(20);
+constexpr Duration kLongestBackoff = std::chrono::seconds(1);
+/// A new connection to one node must not keep the others waiting.
+constexpr Duration kConnecting = std::chrono::seconds(3);
+/// A connection without any reply for so long is broken: its machine is gone.
+constexpr Duration kSilence = std::chrono::seconds(10);
+
+std::string request_of_words(std::initializer_list<std::string_view> words) {
+  return request_of(std::span(words.begin(), words.size()));
+}
+
+// Reads HOST:PORT; an empty host is that of the node that says so.
+std::optional<RedisAddress> address_in(std::string_view text, const RedisAddress& from) {
+  const std::size_t colon = text.rfind(':');
+  const auto port = colon == std::string_view::npos ? std::nullopt : to_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port || *port == 0) {
+    return std::nullopt;
+  }
+  RedisAddress address = from;
+  address.port = *port;
+  if (colon > 0) {
+    address.host = text.substr(0, colon);
+    address.socket.clear();
+  } else if (!from.socket.empty()) {
+    return std::nullopt;
+  }
+  return address;
+}
+
+}  // namespace
+
+RedisClient::RedisClient(const RedisAddress& address, Duration timeout) : address_(address), timeout_(timeout) {}
+
+Result<RedisClient> RedisClient::connect(const RedisAddress& address, Duration timeout) {
+  RedisClient client(address, timeout);
+  Node* const node = client.node_at(address);
+  MANKAI_TRY(within(to_text(address), client.connect(*node)));
+  MANKAI_TRY(within(to_text(address), client.read_slots(*node)));
+  return client;
+}
+
+RedisClient::Node* RedisClient::node_at(const RedisAddress& address) {
+  auto& node = nodes_[to_text(address)];
+  if (node == nullptr) {
+    node = std::make_unique<Node>(Node{.address = address});
+  }
+  return node.get();
+}
+
+Result<void> RedisClient::connect(Node& node) {
+  if (node.connection) {
+    return {};
+  }
+  MANKAI_ASSIGN(auto connection, RedisConnection::open(node.address, std::min(kConnecting, timeout_)));
+  node.connection.emplace(std::move(connection));
+  node.heard = Clock::now();
+  return {};
+}
+
+// A server that is not in a cluster, or whose user may not ask, has one node.
+Result<void> RedisClient::read_slots(Node& node) {
+  constexpr std::size_t kFieldsOfRange = 3;
+  MANKAI_ASSIGN(const auto reply, node.connection->call(std::array<std::string_view, 2>{"CLUSTER", "SLOTS"}));
+  if (reply.type != RedisReply::Type::array) {
+    return {};
+  }
+  for (const RedisReply& range : reply.members) {
+    if (range.members.size() < kFieldsOfRange || range.members[2].members.size() < 2) {
+      return fail(ErrorCode::corrupt, "invalid reply to CLUSTER SLOTS");
+    }
+    const RedisReply& primary = range.members[2];
+    const auto owner =
+        address_in(primary.members[0].text + ":" + std::to_string(primary.members[1].integer), node.address);
+    if (!owner) {
+      return fail(ErrorCode::invalid_argument, "a node of the cluster has no address; connect to its host and port");
+    }
+    slots_.resize(kRedisSlots, &node);
+    const auto first = std::max<std::int64_t>(range.members[0].integer, 0);
+    const auto last = std::min<std::int64_t>(range.members[1].integer, kRedisSlots - 1);
+    for (std::int64_t slot = first; slot <= last; ++slot) {
+      slots_[static_cast<std::size_t>(slot)] = node_at(*owner);
+    }
+    // Replicas answer CLUSTER SLOTS when primaries are gone.
+    for (std::size_t i = kFieldsOfRange; i < range.members.size(); ++i) {
+      const auto& replica = range.members[i].members;
+      if (const auto address =
+              replica.size() < 2
+                  ? std::nullopt
+                  : address_in(replica[0].text + ":" + std::to_string(replica[1].integer), node.address)) {
+        static_cast<void>(node_at(*address));
+      }
+    }
+  }
+  return {};
+}
+
+// Asks any node that is idle, so that the reply cannot be confused with those of requests.
+void RedisClient::refresh_slots() {
+  std::vector<Node*> idle;
+  for (const auto& [name, node] : nodes_) {
+    if (node->sent.empty() && !(node->connection && node->connection->wants_write())) {
+      idle.push_back(node.get());
+    }
+  }
+  std::ranges::partition(idle, [](const Node* node) { return node->connection.has_value(); });
+  for (Node* const node : idle) {
+    if (connect(*node)) {
+      if (read_slots(*node)) {
+        is_map_old_ = false;
+        return;
+      }
+      node->connection.reset();
+    }
+  }
+}
+
+void RedisClient::send(std::string request, std::string_view key, AfterLoss after_loss) {
+  if (requests_.empty()) {
+    progress_ = Clock::now();
+  }
+  bytes_ += request.size();
+  requests_.push_back(
+      std::make_unique<Request>(Request{.bytes = std::move(request), .slot = slot_of(key), .after_loss = after_loss}));
+  Request& sent = *requests_.back();
+  Node& node = slots_.empty() ? *node_at(address_) : *slots_[sent.slot];
+  // What was delayed goes first.
+  if (!delayed_.empty() || !write(node, sent, false)) {
+    delayed_.push_back(&sent);
+  }
+}
+
+// Returns false if there is no connection.
+bool RedisClient::write(Node& node, Request& request, bool asks) {
+  // The server may have closed an idle connection.
+  if (node.connection && node.sent.empty()) {
+    read(node);
+  }
+  if (const auto connected = connect(node); !connected) {
+    trouble_ = connected.error().within(to_text(node.address));
+    return false;
+  }
+  if (node.sent.empty()) {
+    node.heard = Clock::now();
+  }
+  if (asks) {
+    node.sent.push_back({.request = nullptr, .end = node.connection->append(request_of_words({"ASKING"}))});
+  }
+  node.sent.push_back({.request = &request, .end = node.connection->append(request.bytes)});
+  flush(node);
+  return true;
+}
+
+void RedisClient::flush(Node& node) {
+  if (const auto written = node.connection->write_some(); !written) {
+    lose(node, written.error());
+  }
+}
+
+void RedisClient::read(Node& node) {
+  const auto received = node.connection->read_some();
+  // Replies that arrived before the end of the connection count.
+  if (take_replies(node) && !received) {
+    lose(node, received.error());
+  }
+}
+
+// Returns whether the connection is still there.
+bool RedisClient::take_replies(Node& node) {
+  while (node.connection) {
+    auto reply = node.connection->next();
+    if (!reply || (*reply && node.sent.empty())) {
+      lose(node, reply ? Error{.code = ErrorCode::corrupt, .detail = "a reply without a request"} : reply.error());
+      return false;
+    }
+    if (!*reply) {
+      return true;
+    }
+    Request* const request = node.sent.front().request;
+    node.sent.pop_front();
+    node.heard = Clock::now();
+    if (request != nullptr) {
+      take_reply(node, *request, **std::move(reply));
+    }
+  }
+  return false;
+}
+
+void RedisClient::take_reply(Node& node, Request& request, RedisReply reply) {
+  if (reply.type == RedisReply::Type::error) {
+    const std::string_view error = reply.text;
+    if (redirect(node, request, error)) {
+      return;
+    }
+    for (const std::string_view word : {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"}) {
+      if (error.starts_with(word)) {
+        is_map_old_ = is_map_old_ || !slots_.empty();
+        delay(request, error);
+        return;
+      }
+    }
+  }
+  const bool is_repeated = request.answer.is_repeated;
+  finish(request, {.reply = std::move(reply), .is_repeated = is_repeated});
+}
+
+// Follows "MOVED SLOT HOST:PORT" and "ASK SLOT HOST:PORT".
+bool RedisClient::redirect(Node& from, Request& request, std::string_view error) {
+  const bool asks = error.starts_with("ASK ");
+  if (!asks && !error.starts_with("MOVED ")) {
+    return false;
+  }
+  const auto address = address_in(error.substr(error.rfind(' ') + 1), from.address);
+  Node* const node = address ? node_at(*address) : nullptr;
+  if (node != nullptr && !asks) {
+    slots_.resize(kRedisSlots, node_at(address_));
+    slots_[request.slot] = node;
+    is_map_old_ = true;
+  }
+  // A node that sends requests back to itself waits for the end of a failover.
+  if (node == nullptr || node == &from || !write(*node, request, asks)) {
+    delay(request, error);
+  }
+  return true;
+}
+
+void RedisClient::delay(Request& request, std::string_view why) {
+  trouble_ = {.code = ErrorCode::io, .detail = to_text(address_) + ": Redis says: " + std::string(why)};
+  delayed_.push_back(&request);
+}
+
+// The outcome of what was sent is unknown; the rest was not run.
+void RedisClient::lose(Node& node, const Error& why) {
+  trouble_ = why.within(to_text(node.address));
+  const std::uint64_t written = node.connection->written();
+  node.connection.reset();
+  const auto sent = std::exchange(node.sent, {});
+  losses_ += sent.empty() ? 0U : 1U;
+  is_map_old_ = is_map_old_ || !slots_.empty();
+  for (const Sent& each : sent) {
+    if (each.request == nullptr) {
+      continue;
+    }
+    Request& request = *each.request;
+    const bool is_run = each.end <= written;
+    if (is_run && request.after_loss == AfterLoss::report) {
+      finish(request, {.is_lost = true});
+    } else {
+      request.answer.is_repeated = request.answer.is_repeated || is_run;
+      delayed_.push_back(&request);
+    }
+  }
+}
+
+void RedisClient::finish(Request& request, RedisAnswer answer) {
+  request.answer = std::move(answer);
+  request.is_done = true;
+  progress_ = Clock::now();
+  backoff_ = {};
+}
+
+void RedisClient::send_delayed() {
+  if (delayed_.empty() && !is_map_old_) {
+    return;
+  }
+  const auto now = Clock::now();
+  if (now < retry_at_) {
+    return;
+  }
+  backoff_ = std::clamp(backoff_ * 2, kShortestBackoff, kLongestBackoff);
+  retry_at_ = now + backoff_;
+  if (is_map_old_) {
+    refresh_slots();
+  }
+  std::vector<Node*> unreachable;
+  for (Request* const request : std::exchange(delayed_, {})) {
+    Node& node = slots_.empty() ? *node_at(address_) : *slots_[request->slot];
+    if (std::ranges::find(unreachable, &node) != unreachable.end()) {
+      delayed_.push_back(request);
+    } else if (!write(node, *request, false)) {
+      unreachable.push_back(&node);
+      delayed_.push_back(request);
+      is_map_old_ = !slots_.empty();
+    }
+  }
+}
+
+// Sends, reads, and waits a little for either if nothing can be done at once.
+Result<void> RedisClient::step(bool may_wait) {
+  send_delayed();
+  if (trouble_.code == ErrorCode::invalid_argument) {
+    return std::unexpected(trouble_);
+  }
+  const auto now = Clock::now();
+  for (const auto& [name, node] : nodes_) {
+    if (node->connection && !node->sent.empty() && now - node->heard > std::min(kSilence, timeout_)) {
+      lose(*node, {.code = ErrorCode::io, .detail = "no answer in time"});
+    }
+  }
+  if (now - progress_ > timeout_) {
+    return std::unexpected(
+        trouble_.detail.empty() ? fail(ErrorCode::io, to_text(address_) + ": no answer in time").error() : trouble_);
+  }
+  constexpr auto kPatience = std::chrono::milliseconds(500);
+  const auto left = delayed_.empty() ? kPatience : std::clamp<Clock::duration>(retry_at_ - now, {}, kPatience);
+  poll_nodes(may_wait ? left : Clock::duration::zero());
+  return {};
+}
+
+void RedisClient::poll_nodes(Clock::duration patience) {
+  std::vector<pollfd> descriptors;
+  std::vector<Node*> nodes;
+  for (const auto& [name, node] : nodes_) {
+    if (node->connection) {
+      const auto events = static_cast<short>(POLLIN | (node->connection->wants_write() ? POLLOUT : 0));
+      descriptors.push_back({.fd = node->connection->descriptor(), .events = events, .revents = 0});
+      nodes.push_back(node.get());
+    }
+  }
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(patience).count();
+  if (::poll(descriptors.data(), descriptors.size(), static_cast<int>(milliseconds)) <= 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto events = static_cast<unsigned>(descriptors[i].revents);
+    if (nodes[i]->connection && (events & static_cast<unsigned>(POLLOUT)) != 0) {
+      flush(*nodes[i]);
+    }
+    if (nodes[i]->connection && (events & static_cast<unsigned>(POLLIN | POLLHUP | POLLERR)) != 0) {
+      read(*nodes[i]);
+    }
+  }
+}
+
+Result<bool> RedisClient::is_answered() {
+  if (!requests_.empty() && !requests_.front()->is_done) {
+    MANKAI_TRY(step(false));
+  }
+  return !requests_.empty() && requests_.front()->is_done;
+}
+
+Result<RedisAnswer> RedisClient::receive() {
+  while (!requests_.front()->is_done) {
+    MANKAI_TRY(step(true));
+  }
+  RedisAnswer answer = std::move(requests_.front()->answer);
+  bytes_ -= requests_.front()->bytes.size();
+  requests_.pop_front();
+  return answer;
+}
+
+Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, std::string_view key) {
+  send(request_of(words), key);
+  MANKAI_ASSIGN(auto answer, receive());
+  return std::move(answer.reply);
+}
+
+}  // namespace mankai

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/remote/redis_address.hpp"
+#include "mankai/remote/redis_connection.hpp"
+#include "mankai/remote/redis_reply.hpp"
+#include "mankai/remote/shards.hpp"
+
+namespace mankai {
+
+/// What happens to a request whose connection broke before its reply arrived: the server may have run it or not.
+enum class AfterLoss : std::uint8_t {
+  repeat,  ///< it is sent again, and its reply says so
+  report,  ///< it is not, and its reply says so
+};
+
+struct RedisAnswer {
+  RedisReply reply{};
+  bool is_repeated = false;  ///< an earlier attempt may have been run: the reply is that of the second one
+  bool is_lost = false;      ///< there is no reply
+};
+
+/// A pipelining client of one server or of a cluster. Requests are sent at once, replies are taken in the order of the
+/// requests.
+///
+/// It reconnects, follows -MOVED and -ASK, and repeats what was not run: -TRYAGAIN, -CLUSTERDOWN, -LOADING, -READONLY,
+/// -MASTERDOWN. It gives up after the timeout without any reply.
+/// Cost:    a copy of each request until its reply; wait for replies while bytes_outstanding() exceeds your limit.
+/// Errors:  io after the timeout; invalid_argument if a server refuses access. They name the server.
+/// Threads: one at a time.
+class RedisClient {
+ public:
+  /// Connects, and asks for the slots of a cluster. Fails at once if the server cannot be reached.
+  [[nodiscard]] static Result<RedisClient> connect(const RedisAddress& address, Duration timeout);
+
+  /// Sends a request for this key. Returns at once; failures are reported by receive().
+  void send(std::string request, std::string_view key, AfterLoss after_loss = AfterLoss::repeat);
+  /// Waits for the reply to the oldest request. After an error, outstanding requests stay, and may have been run.
+  /// Pre: outstanding() > 0.
+  [[nodiscard]] Result<RedisAnswer> receive();
+  /// Whether receive() returns at once. Reads what has arrived.
+  [[nodiscard]] Result<bool> is_answered();
+
+  /// Sends one command and waits for its reply, which may be an error. Pre: outstanding() == 0.
+  [[nodiscard]] Result<RedisReply> call(std::span<const std::string_view> words, std::string_view key);
+
+  [[nodiscard]] std::size_t outstanding() const noexcept { return requests_.size(); }
+  [[nodiscard]] std::size_t bytes_outstanding() const noexcept { return bytes_; }
+  /// Number of times that a connection broke while requests were outstanding on it.
+  [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
+  [[nodiscard]] const RedisAddress& address() const noexcept { return address_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Request {
+    std::string bytes;
+    std::uint16_t slot = 0;
+    AfterLoss after_loss = AfterLoss::repeat;
+    bool is_done = false;
+    RedisAnswer answer{};
+  };
+  struct Sent {
+    Request* request;   // nullptr: the reply of ASKING
+    std::uint64_t end;  // of its bytes in the connection
+  };
+  struct Node {
+    RedisAddress address;
+    std::optional<RedisConnection> connection{};
+    std::deque<Sent> sent{};
+    Clock::time_point heard{};
+  };
+
+  RedisClient(const RedisAddress& address, Duration timeout);
+
+  [[nodiscard]] Node* node_at(const RedisAddress& address);
+  [[nodiscard]] Result<void> connect(Node& node);
+  [[nodiscard]] Result<void> read_slots(Node& node);
+  void refresh_slots();
+  [[nodiscard]] bool write(Node& node, Request& request, bool asks);
+  void flush(Node& node);
+  void read(Node& node);
+  [[nodiscard]] bool take_replies(Node& node);
+  void take_reply(Node& node, Request& request, RedisReply reply);
+  [[nodiscard]] bool redirect(Node& from, Request& request, std::string_view error);
+  void delay(Request& request, std::string_view why);
+  void lose(Node& node, const Error& why);
+  void finish(Request& request, RedisAnswer answer);
+  void send_delayed();
+  [[nodiscard]] Result<void> step(bool may_wait);
+  void poll_nodes(Clock::duration patience);
+
+  RedisAddress address_;
+  Duration timeout_;
+  std::map<std::string, std::unique_ptr<Node>> nodes_;  // by address
+  std::vector<Node*> slots_;                            // empty: not a cluster
+  std::deque<std::unique_ptr<Request>> requests_;       // oldest first
+  std::vector<Request*> delayed_;
+  std::size_t bytes_ = 0;
+  std::uint64_t losses_ = 0;
+  bool is_map_old_ = false;
+  Error trouble_{};  // the last reason for a delay
+  Duration backoff_{};
+  Clock::time_point retry_at_{};
+  Clock::time_point progress_ = Clock::now();
+};
+
+}  // namespace mankai

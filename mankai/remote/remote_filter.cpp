@@ -1,0 +1,418 @@
+#include "mankai/remote/remote_filter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "mankai/base/number.hpp"
+#include "mankai/remote/shards.hpp"
+#include "mankai/url/canonical_url.hpp"
+
+namespace mankai {
+namespace {
+
+/// Large enough that the cost of a command does not count, small enough not to keep other clients waiting.
+constexpr std::size_t kMostItems = 1024;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+/// Enough for a round trip of 10 ms at a million URLs a second. After a lost connection so much is uncertain.
+constexpr std::size_t kOutstandingBytes = std::size_t{1} << 20U;
+/// The largest capacity that BF.RESERVE takes.
+constexpr double kMostKeys = 1U << 30U;
+
+struct Command {
+  RemoteType type;
+  RemoteWork work;
+  std::string_view name;
+  std::string_view options = {};  // one or two words after the key
+  bool has_numbers = false;       // a number follows each item
+  bool takes_one = false;
+};
+
+constexpr auto kCommands = std::to_array<Command>({
+    {.type = RemoteType::bloom, .work = RemoteWork::add, .name = "BF.INSERT", .options = "NOCREATE ITEMS"},
+    {.type = RemoteType::bloom, .work = RemoteWork::observe, .name = "BF.INSERT", .options = "NOCREATE ITEMS"},
+    {.type = RemoteType::bloom, .work = RemoteWork::contains, .name = "BF.MEXISTS"},
+    {.type = RemoteType::bloom, .work = RemoteWork::remove, .name = "BF.REM"},
+    {.type = RemoteType::cuckoo, .work = RemoteWork::add, .name = "CF.INSERT", .options = "NOCREATE ITEMS"},
+    {.type = RemoteType::cuckoo, .work = RemoteWork::observe, .name = "CF.INSERTNX", .options = "NOCREATE ITEMS"},
+    {.type = RemoteType::cuckoo, .work = RemoteWork::contains, .name = "CF.MEXISTS"},
+    {.type = RemoteType::cuckoo, .work = RemoteWork::count, .name = "CF.COUNT", .takes_one = true},
+    {.type = RemoteType::cuckoo, .work = RemoteWork::remove, .name = "CF.MDEL"},
+    {.type = RemoteType::counting, .work = RemoteWork::add, .name = "CBF.ADD", .has_numbers = true},
+    {.type = RemoteType::counting, .work = RemoteWork::observe, .name = "CBF.ADD", .has_numbers = true},
+    {.type = RemoteType::counting, .work = RemoteWork::contains, .name = "CBF.EXISTS"},
+    {.type = RemoteType::counting, .work = RemoteWork::count, .name = "CBF.COUNT"},
+    {.type = RemoteType::counting, .work = RemoteWork::remove, .name = "CBF.REM", .has_numbers = true},
+    {.type = RemoteType::url, .work = RemoteWork::add, .name = "URL.ADD"},
+    {.type = RemoteType::url, .work = RemoteWork::observe, .name = "URL.ADD"},
+    {.type = RemoteType::url, .work = RemoteWork::contains, .name = "URL.SEEN"},
+    {.type = RemoteType::hot, .work = RemoteWork::add, .name = "HOT.INCRBY", .has_numbers = true},
+    {.type = RemoteType::hot, .work = RemoteWork::count, .name = "HOT.COUNT"},
+});
+
+struct TypeName {
+  std::string_view name;
+  RemoteType type;
+};
+// This module's types, RedisBloom's and valkey-bloom's.
+constexpr auto kTypes = std::to_array<TypeName>({{"mankai-bf", RemoteType::bloom},
+                                                 {"MBbloom--", RemoteType::bloom},
+                                                 {"bloomfltr", RemoteType::bloom},
+                                                 {"mankai-cf", RemoteType::cuckoo},
+                                                 {"MBbloomCF", RemoteType::cuckoo},
+                                                 {"mankai-cb", RemoteType::counting},
+                                                 {"mankai-ur", RemoteType::url},
+                                                 {"mankai-ht", RemoteType::hot}});
+
+constexpr std::string_view kInfo[] = {"BF.INFO", "CF.INFO", "CBF.INFO", "URL.INFO", "HOT.INFO"};  // NOLINT
+
+const Command* command_of(RemoteType type, RemoteWork work) {
+  const auto* const found = std::ranges::find_if(
+      kCommands, [&](const Command& command) { return command.type == type && command.work == work; });
+  return found == kCommands.end() ? nullptr : found;
+}
+
+std::string_view name_of(RemoteWork work) {
+  constexpr std::array<std::string_view, 5> kNames = {"add", "test-and-add", "check", "count", "remove"};
+  return kNames.at(static_cast<std::size_t>(work));
+}
+
+// What a shard is computed from: of a URL its canonical form, so that all spellings are in one shard.
+std::uint32_t shard_of_key(std::string_view key, RemoteType type, std::uint32_t shards, url::CanonicalUrl& url) {
+  const bool is_canonical = type == RemoteType::url && canonicalize(key, url, url::UrlRules::keys);
+  return shard_of(is_canonical ? url.text() : key, shards);
+}
+
+std::string text_of(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+}  // namespace
+
+RemoteFilter::RemoteFilter(const RemoteAddress& address, RedisClient client)
+    : address_(address), client_(std::move(client)) {
+  if (address.shards == 0) {
+    names_ = {address.key};
+  }
+  for (std::uint32_t shard = 0; shard < address.shards; ++shard) {
+    names_.push_back(shard_key(address.key, shard));
+  }
+}
+
+Result<RemoteFilter> RemoteFilter::open(const RemoteAddress& address, const std::optional<RemoteCreation>& creation) {
+  MANKAI_ASSIGN(auto client, RedisClient::connect(address.server, address.timeout));
+  RemoteFilter filter(address, std::move(client));
+  MANKAI_TRY(filter.find(creation));
+  return filter;
+}
+
+std::unexpected<Error> RemoteFilter::refuse(ErrorCode code, const std::string& why) const {
+  return fail(code, to_text(address_) + ": " + why);
+}
+
+Result<RedisReply> RemoteFilter::call(std::span<const std::string_view> words, std::string_view key) {
+  MANKAI_ASSIGN(auto reply, client_.call(words, key));
+  if (!reply.error().empty()) {
+    return within(to_text(address_), Result<RedisReply>(refused_by_redis(reply.error())));
+  }
+  return reply;
+}
+
+// Runs a command for every shard; replies may be errors.
+Result<std::vector<RedisReply>> RemoteFilter::call_all(std::string_view command,
+                                                       std::span<const std::string_view> more) {
+  for (const std::string& name : names_) {
+    std::vector<std::string_view> words{command, name};
+    words.insert(words.end(), more.begin(), more.end());
+    client_.send(request_of(words), name);
+  }
+  std::vector<RedisReply> replies;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    MANKAI_ASSIGN(auto answer, client_.receive());
+    replies.push_back(std::move(answer.reply));
+  }
+  return replies;
+}
+
+Result<void> RemoteFilter::set_type(std::string_view name) {
+  const auto* const found = std::ranges::find(kTypes, name, &TypeName::name);
+  if (found == kTypes.end()) {
+    return refuse(ErrorCode::invalid_argument,
+                  "the key is of type " + std::string(name) + ", not a filter; give another key");
+  }
+  type_ = found->type;
+  type_name_ = name;
+  return {};
+}
+
+Result<void> RemoteFilter::find(const std::optional<RemoteCreation>& creation) {
+  // The key after the last shard, to notice a wrong number of shards.
+  names_.push_back(shard_key(address_.key, address_.shards));
+  auto types = call_all("TYPE", {});
+  names_.pop_back();
+  if (!types) {
+    return std::unexpected(types.error());
+  }
+  for (const RedisReply& type : *types) {
+    if (!type.error().empty()) {
+      return within(to_text(address_), Result<void>(refused_by_redis(type.error())));
+    }
+  }
+  const bool has_more = types->back().text != "none";
+  types->pop_back();
+  const auto missing = std::ranges::find(*types, "none", &RedisReply::text);
+  const auto count = static_cast<std::size_t>(std::ranges::count(*types, "none", &RedisReply::text));
+  if (has_more && (address_.shards > 0 || count > 0)) {
+    return refuse(ErrorCode::invalid_argument, address_.shards == 0
+                                                   ? "the filter has shards; give their number with shards=N"
+                                                   : "the filter has more than " + std::to_string(address_.shards) +
+                                                         " shards; give their number with shards=N");
+  }
+  if (count == types->size()) {
+    if (!creation) {
+      return refuse(ErrorCode::not_found, "no such filter; create it with BF.RESERVE, or give keys=N in the address");
+    }
+    return create(*creation);
+  }
+  if (count > 0) {
+    const std::string& name = names_[static_cast<std::size_t>(missing - types->begin())];
+    return refuse(
+        ErrorCode::invalid_argument,
+        "the shard " + name + " is missing, and others exist; give the right number with shards=N, or delete them");
+  }
+  for (const RedisReply& type : *types) {
+    if (type.text != types->front().text) {
+      return refuse(ErrorCode::invalid_argument, "the shards are of different types; delete those that are wrong");
+    }
+  }
+  return set_type(types->front().text);
+}
+
+Result<void> RemoteFilter::create(const RemoteCreation& creation) {
+  // Shards get unequal numbers of keys: four standard deviations of room.
+  const double keys = static_cast<double>(address_.keys.value_or(creation.keys)) / static_cast<double>(names_.size());
+  const double room = address_.shards > 1 ? 4 * std::sqrt(keys) : 0;
+  const std::string capacity =
+      std::to_string(static_cast<std::uint64_t>(std::clamp(std::ceil(keys + room), 1.0, kMostKeys)));
+  const std::string fpr = text_of(address_.fpr.value_or(creation.fpr));
+  std::vector<std::string_view> words{fpr, capacity};
+  std::string ttl;
+  if (address_.ttl) {
+    ttl = text_of(std::chrono::duration<double>(*address_.ttl).count());
+    words.insert(words.end(), {"TTL", ttl});
+  }
+  MANKAI_ASSIGN(const auto replies, call_all("BF.RESERVE", words));
+  std::optional<Error> error;
+  std::vector<std::string_view> created;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (replies[i].error().empty()) {
+      created.emplace_back(names_[i]);
+    } else if (!replies[i].error().starts_with("ERR item exists")) {  // another process creates it, too
+      error = refused_by_redis(replies[i].error()).error();
+    }
+  }
+  if (error) {
+    for (const std::string_view name : created) {
+      MANKAI_TRY(client_.call(std::array<std::string_view, 2>{"DEL", name}, name));
+    }
+    return std::unexpected(error->within(to_text(address_)));
+  }
+  was_created_ = true;
+  return find(std::nullopt);
+}
+
+std::size_t RemoteFilter::best_batch() const noexcept {
+  constexpr std::size_t kMost = 16 * kMostItems;
+  return std::min(names_.size() * kMostItems, kMost);
+}
+
+bool RemoteFilter::is_full() const noexcept {
+  return client_.bytes_outstanding() >= kOutstandingBytes && batches_.size() > 1;
+}
+
+Result<void> RemoteFilter::submit(RemoteWork work, std::span<const std::string_view> keys,
+                                  std::span<const std::uint64_t> numbers) {
+  if (command_of(type_, work) == nullptr) {
+    return refuse(ErrorCode::invalid_argument,
+                  "a filter of type " + type_name_ + " cannot " + std::string(name_of(work)) + " keys");
+  }
+  Batch& batch = batches_.emplace_back(Batch{.work = work, .order = {}, .parts = {}, .result = {}});
+  batch.result.answers.resize(keys.size());
+  const auto size = static_cast<std::uint32_t>(keys.size());
+  if (address_.shards <= 1) {
+    batch.order.resize(size);
+    std::iota(batch.order.begin(), batch.order.end(), 0U);
+    send_shard(batch, keys, numbers, 0, {.begin = 0, .end = size});
+    return {};
+  }
+  // A counting sort by shard, which keeps the order of keys within a shard.
+  std::vector<std::uint32_t> shards(size);
+  std::vector<std::uint32_t> ends(address_.shards);
+  url::CanonicalUrl url;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    shards[i] = shard_of_key(keys[i], type_, address_.shards, url);
+    ++ends[shards[i]];
+  }
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), 0U);
+  batch.order.resize(size);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    batch.order[ends[shards[i]]++] = i;
+  }
+  for (std::uint32_t shard = 0, begin = 0; shard < address_.shards; begin = ends[shard++]) {
+    send_shard(batch, keys, numbers, shard, {.begin = begin, .end = ends[shard]});
+  }
+  return {};
+}
+
+// Splits the keys of a shard into requests.
+void RemoteFilter::send_shard(Batch& batch, std::span<const std::string_view> keys,
+                              std::span<const std::uint64_t> numbers, std::uint32_t shard, Part part) {
+  const std::size_t most = command_of(type_, batch.work)->takes_one ? 1 : kMostItems;
+  while (part.begin < part.end) {
+    std::size_t bytes = 0;
+    std::uint32_t end = part.begin;
+    while (end < part.end && end - part.begin < most && bytes < kMostBytes) {
+      bytes += keys[batch.order[end++]].size();
+    }
+    send_part(batch, keys, numbers, shard, {.begin = part.begin, .end = end});
+    part.begin = end;
+  }
+}
+
+void RemoteFilter::send_part(Batch& batch, std::span<const std::string_view> keys,
+                             std::span<const std::uint64_t> numbers, std::uint32_t shard, Part part) {
+  constexpr std::size_t kBytesPerWord = 16;
+  const Command& command = *command_of(type_, batch.work);
+  const std::size_t options = command.options.empty() ? 0 : 2;
+  const std::size_t items = part.end - part.begin;
+  std::size_t bytes = 0;
+  for (std::uint32_t i = part.begin; i < part.end; ++i) {
+    bytes += keys[batch.order[i]].size() + kBytesPerWord * (command.has_numbers ? 3 : 1);
+  }
+  std::string request;
+  request.reserve(bytes + 4 * kBytesPerWord + names_[shard].size());
+  append_header(request, 2 + options + items * (command.has_numbers ? 2 : 1));
+  append_word(request, command.name);
+  append_word(request, names_[shard]);
+  if (options > 0) {
+    const std::size_t space = command.options.find(' ');
+    append_word(request, command.options.substr(0, space));
+    append_word(request, command.options.substr(space + 1));
+  }
+  const std::uint64_t number = type_ == RemoteType::hot ? 1 : 0;
+  for (std::uint32_t i = part.begin; i < part.end; ++i) {
+    append_word(request, keys[batch.order[i]]);
+    if (command.has_numbers) {
+      append_word(request, std::to_string(numbers.empty() ? number : numbers[batch.order[i]]));
+    }
+  }
+  batch.parts.push_back(part);
+  // Another removal could remove another key's occurrence; another addition is counted, which is never too low.
+  client_.send(std::move(request), names_[shard],
+               batch.work == RemoteWork::remove ? AfterLoss::report : AfterLoss::repeat);
+}
+
+Result<bool> RemoteFilter::is_answered() {
+  Batch& batch = batches_.front();
+  while (batch.received < batch.parts.size()) {
+    MANKAI_ASSIGN(const bool is_here, client_.is_answered());
+    if (!is_here) {
+      return false;
+    }
+    MANKAI_ASSIGN(auto answer, client_.receive());
+    take(batch, batch.parts[batch.received++], std::move(answer));
+  }
+  return true;
+}
+
+Result<RemoteBatch> RemoteFilter::receive() {
+  Batch& batch = batches_.front();
+  while (batch.received < batch.parts.size()) {
+    MANKAI_ASSIGN(auto answer, client_.receive());
+    take(batch, batch.parts[batch.received++], std::move(answer));
+  }
+  RemoteBatch result = std::move(batch.result);
+  batches_.pop_front();
+  return result;
+}
+
+void RemoteFilter::take(Batch& batch, Part part, RedisAnswer answer) {
+  const auto keys = std::span(batch.order).subspan(part.begin, part.end - part.begin);
+  if (answer.is_lost) {
+    for (const std::uint32_t key : keys) {
+      batch.result.answers[key].state = RemoteAnswer::State::lost;
+    }
+    return;
+  }
+  const auto state = answer.is_repeated ? RemoteAnswer::State::repeated : RemoteAnswer::State::certain;
+  const RedisReply& reply = answer.reply;
+  if (reply.type != RedisReply::Type::array) {
+    take_value(batch, keys.front(), reply, state);  // of a command for one key, or an error
+    return;
+  }
+  // A shorter array ends with an error.
+  for (std::size_t i = 0; i < std::min(keys.size(), reply.members.size()); ++i) {
+    take_value(batch, keys[i], reply.members[i], state);
+  }
+  if (reply.members.size() < keys.size() && !batch.result.error) {
+    batch.result.error = refuse(ErrorCode::corrupt, "Redis sent fewer answers than keys").error();
+  }
+}
+
+void RemoteFilter::take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state) {
+  RemoteAnswer& answer = batch.result.answers[key];
+  if (value.type == RedisReply::Type::error && value.text.starts_with("ERR not a URL")) {
+    answer.state = RemoteAnswer::State::refused;
+    return;
+  }
+  const bool adds = batch.work == RemoteWork::add || batch.work == RemoteWork::observe;
+  const bool is_full = type_ == RemoteType::cuckoo && adds && value.integer < 0;
+  if (value.type == RedisReply::Type::error || is_full) {
+    const bool is_gone = value.text == "ERR not found";
+    batch.result.error =
+        is_gone   ? refuse(ErrorCode::io, "the filter is gone; it was deleted, or the server lost its data").error()
+        : is_full ? refuse(ErrorCode::io, "the filter is full; reserve a larger one").error()
+                  : refused_by_redis(value.text).error().within(to_text(address_));
+    return;
+  }
+  answer.state = state;
+  answer.value = value.type == RedisReply::Type::text ? to_number<double>(value.text).value_or(0)
+                                                      : static_cast<double>(value.integer);
+}
+
+Result<RemoteFacts> RemoteFilter::facts() {
+  MANKAI_ASSIGN(const auto replies, call_all(kInfo[static_cast<std::size_t>(type_)], {}));
+  RemoteFacts facts;
+  for (const RedisReply& reply : replies) {
+    if (!reply.error().empty()) {
+      return within(to_text(address_), Result<RemoteFacts>(refused_by_redis(reply.error())));
+    }
+    for (const std::string_view name : {"Number of items inserted", "Number of items", "Number of URLs", "Names"}) {
+      facts.keys += reply.number_of(name).value_or(0);
+    }
+    facts.bytes += reply.number_of("Size").value_or(0);
+    if (const auto capacity = reply.number_of("Capacity")) {
+      facts.capacity = facts.capacity.value_or(0) + *capacity;
+    }
+    if (const auto filters = reply.number_of("Number of filters")) {
+      facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
+    }
+  }
+  if (type_name_ != "mankai-bf") {
+    return facts;
+  }
+  MANKAI_ASSIGN(const auto rates, call_all("BF.INFO", std::array<std::string_view, 1>{"FPR"}));
+  double sum = 0;
+  for (const RedisReply& rate : rates) {
+    const bool is_one = rate.members.size() == 1;
+    sum += is_one ? to_number<double>(rate.members.front().text).value_or(0) : 0;
+  }
+  facts.fpr = sum / static_cast<double>(rates.size());
+  return facts;
+}
+
+}  // namespace mankai

@@ -1,0 +1,141 @@
+#pragma once
+
+/// A filter in a Redis or Valkey server with the module of this project: one key, or shards of it on many servers.
+///
+///     auto address = mankai::parse_remote_address("redis://10.0.0.5/crawled?shards=64");
+///     auto filter = mankai::RemoteFilter::open(*address, {{.keys = 100'000'000, .fpr = 0.001}});
+///     filter->submit(mankai::RemoteWork::observe, urls);
+///     auto batch = filter->receive();  // batch->answers[i].value is 1 if urls[i] is new
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/remote/redis_address.hpp"
+#include "mankai/remote/redis_client.hpp"
+
+namespace mankai {
+
+enum class RemoteType : std::uint8_t { bloom, cuckoo, counting, url, hot };
+
+enum class RemoteWork : std::uint8_t {
+  add,       ///< the answer is 1 if the key is new, 0 if it may have been present
+  observe,   ///< the same, but a key that is present is not counted again
+  contains,  ///< 1 or 0
+  count,
+  remove,  ///< 1 removed, 0 absent, -1 it cannot be removed
+};
+
+struct RemoteAnswer {
+  enum class State : std::uint8_t {
+    certain,   ///< acknowledged
+    repeated,  ///< the request was sent twice, because a connection broke: the first one may have been run, too
+    lost,      ///< a connection broke, and the server may have done the work or not
+    refused,   ///< the key is not valid for the type: not a URL
+    skipped,   ///< nothing was done: see the batch's error
+  };
+
+  double value = 0;
+  State state = State::skipped;
+};
+
+struct RemoteBatch {
+  std::vector<RemoteAnswer> answers;  ///< one per key, in order
+  std::optional<Error> error;         ///< why keys were skipped
+};
+
+/// What a filter is created with if it is missing: BF.RESERVE. The address's own settings take precedence.
+struct RemoteCreation {
+  std::uint64_t keys = 0;  ///< over all shards; the filter grows beyond
+  double fpr = 0;
+};
+
+/// Facts about a filter, added up over its shards.
+struct RemoteFacts {
+  std::uint64_t keys = 0;
+  std::optional<std::uint64_t> capacity{};
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> sub_filters{};
+  std::optional<double> fpr{};  ///< mean of the shards: an absent key is in one of them
+};
+
+/// Cost:    a round trip per batch, but many batches can be outstanding; a request per shard and batch.
+/// Errors:  as RedisClient; they name server and key. A missing filter is not_found, unless it is created.
+/// Threads: one at a time.
+class RemoteFilter {
+ public:
+  /// Connects, and finds out the type of the key. Creates all shards or none.
+  [[nodiscard]] static Result<RemoteFilter> open(const RemoteAddress& address,
+                                                 const std::optional<RemoteCreation>& creation = {});
+
+  [[nodiscard]] RemoteType type() const noexcept { return type_; }
+  /// The type in the words of Redis, such as mankai-bf.
+  [[nodiscard]] const std::string& type_name() const noexcept { return type_name_; }
+  [[nodiscard]] bool was_created() const noexcept { return was_created_; }
+  [[nodiscard]] const RemoteAddress& address() const noexcept { return address_; }
+  /// Number of keys for one batch with which requests are large enough on every shard.
+  [[nodiscard]] std::size_t best_batch() const noexcept;
+
+  /// Sends a batch of keys; `numbers` are ids (counting) or increments (hot) [default: 0 or 1]. Keys are copied.
+  /// Errors: invalid_argument if the type cannot do the work.
+  [[nodiscard]] Result<void> submit(RemoteWork work, std::span<const std::string_view> keys,
+                                    std::span<const std::uint64_t> numbers = {});
+  /// Waits for the answers of the oldest batch. After an error, batches stay outstanding, and may have been run.
+  /// Pre: outstanding() > 0.
+  [[nodiscard]] Result<RemoteBatch> receive();
+  /// Whether receive() returns at once.
+  [[nodiscard]] Result<bool> is_answered();
+  [[nodiscard]] std::size_t outstanding() const noexcept { return batches_.size(); }
+  /// Whether so much is outstanding that more would not make it faster. Call receive() then.
+  [[nodiscard]] bool is_full() const noexcept;
+
+  /// Pre: outstanding() == 0. Cost: a pass over the cells of a bloom filter.
+  [[nodiscard]] Result<RemoteFacts> facts();
+  /// Runs one command for a key of this filter. Pre: outstanding() == 0.
+  [[nodiscard]] Result<RedisReply> call(std::span<const std::string_view> words, std::string_view key);
+
+ private:
+  /// Keys of one request: those at order[begin] to order[end - 1] of the batch.
+  struct Part {
+    std::uint32_t begin;
+    std::uint32_t end;
+  };
+  struct Batch {
+    RemoteWork work;
+    std::vector<std::uint32_t> order;
+    std::vector<Part> parts;
+    RemoteBatch result;
+    std::size_t received = 0;  // parts
+  };
+
+  RemoteFilter(const RemoteAddress& address, RedisClient client);
+
+  [[nodiscard]] Result<void> find(const std::optional<RemoteCreation>& creation);
+  [[nodiscard]] Result<void> create(const RemoteCreation& creation);
+  [[nodiscard]] Result<std::vector<RedisReply>> call_all(std::string_view command,
+                                                         std::span<const std::string_view> more);
+  [[nodiscard]] Result<void> set_type(std::string_view name);
+  [[nodiscard]] std::unexpected<Error> refuse(ErrorCode code, const std::string& why) const;
+  void send_part(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
+                 std::uint32_t shard, Part part);
+  void send_shard(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
+                  std::uint32_t shard, Part part);
+  void take(Batch& batch, Part part, RedisAnswer answer);
+  void take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state);
+
+  RemoteAddress address_;
+  std::vector<std::string> names_;  // of the keys, one per shard
+  RedisClient client_;
+  RemoteType type_ = RemoteType::bloom;
+  std::string type_name_;
+  bool was_created_ = false;
+  std::deque<Batch> batches_;
+};
+
+}  // namespace mankai
