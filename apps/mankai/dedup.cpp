@@ -65,6 +65,9 @@ class Dedup {
   Result<int> run() {
     MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, [this] { wait(); }));
     auto read = read_all(input);
+    if (auto drained = memory_.drain(deliver_); read && !drained) {
+      read = std::move(drained);
+    }
     MANKAI_TRY(finish());
     say_what_was_odd(input);
     summarize(input);
@@ -75,8 +78,12 @@ class Dedup {
  private:
   // Flushes output and state before blocking on input.
   void wait() {
+    auto kept = failure_ ? Result<void>() : memory_.drain(deliver_);
     output_.flush();
-    if (auto kept = memory_.idle(); !kept && !failure_) {
+    if (kept) {
+      kept = memory_.idle();
+    }
+    if (!kept && !failure_) {
       failure_ = kept.error();
     }
   }
@@ -99,15 +106,19 @@ class Dedup {
   }
 
   Result<void> take(const DedupBatch& batch) {
-    std::array<Answer, kBatchLinesMax> room;
-    const auto answers = std::span(room).first(batch.lines.size());
-    MANKAI_TRY(memory_.observe(batch, answers));
+    MANKAI_TRY(memory_.observe(batch, deliver_));
+    warn_of_capacity();
+    return remember();
+  }
+
+  void take_answers(const DedupBatch& batch, std::span<const Answer> answers) {
     print(batch, answers);
     counts_.lines += batch.lines.size();
     counts_.repeats += static_cast<std::uint64_t>(std::ranges::count(answers, Answer::repeat));
     counts_.rescued += static_cast<std::uint64_t>(std::ranges::count(answers, Answer::rescued));
-    warn_of_capacity();
-    return remember();
+    if (memory_.remote() != nullptr) {
+      output_.flush();  // the server remembers these lines, so that a crash would lose them
+    }
   }
 
   void print(const DedupBatch& batch, std::span<const Answer> answers) {
@@ -154,8 +165,9 @@ class Dedup {
         return finished;
       }
       // Reports closed pipes as well, which run_program ignores otherwise.
-      return fail(finished.error().code, finished.error().message() + "; " + memory_.file() +
-                                             " does not contain the lines that were not written");
+      return fail(finished.error().code, finished.error().message() + "; " + memory_name() +
+                                             (memory_.remote() == nullptr ? " does not contain" : " remembers") +
+                                             " the lines that were not written");
     }
     return memory_.close();
   }
@@ -172,6 +184,9 @@ class Dedup {
       say(fmt::format("none of {} has a requested type; give other types with --records",
                       counted(counts.records, "WARC record")));
     }
+    if (const DedupRemote* const remote = memory_.remote()) {
+      say_what_was_unsure(*remote);
+    }
     if (memory_.in_future() > 0) {
       say(fmt::format("warning: {} in the future; each was given the time of the line before",
                       counted(memory_.in_future(), "line has a timestamp", "lines have timestamps")));
@@ -183,6 +198,26 @@ class Dedup {
         say("warning: " + warning);
       }
     }
+  }
+
+  void say_what_was_unsure(const DedupRemote& remote) const {
+    if (remote.unconfirmed() > 0) {
+      say(
+          fmt::format("warning: {}: the connection broke before the server confirmed {}: these were printed, and may "
+                      "have been printed before",
+                      memory_name(), counted(remote.unconfirmed(), "line")));
+    }
+    if (remote.refused() > 0) {
+      const bool is_one = remote.refused() == 1;
+      say(fmt::format("{}: {} no {}, and {} not remembered", memory_name(),
+                      counted(remote.refused(), "line is", "lines are"), is_one ? "URL" : "URLs",
+                      is_one ? "was" : "were"));
+    }
+  }
+
+  // The address of a server may have a password.
+  [[nodiscard]] std::string memory_name() const {
+    return memory_.remote() == nullptr ? memory_.file() : to_text(memory_.remote()->filter().address());
   }
 
   [[nodiscard]] bool has_summary() const noexcept { return request_.count || request_.json; }
@@ -225,6 +260,9 @@ class Dedup {
 
   const DedupRequest& request_;
   DedupMemory memory_;
+  DeliverDedup deliver_ = [this](const DedupBatch& batch, std::span<const Answer> answers) {
+    take_answers(batch, answers);
+  };
   Output output_;
   Counts counts_;
   std::set<std::string, std::less<>> headings_;

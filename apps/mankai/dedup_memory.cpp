@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -84,9 +86,34 @@ Result<void> check_log(const DedupMemoryRequest& request) {
   return {};
 }
 
+// Options of files and of kinds do not apply to a server.
+Result<void> check_remote(const DedupMemoryRequest& request) {
+  if (request.window) {
+    return fail(ErrorCode::invalid_argument,
+                "--forget needs a --state in a file; for a server, add ttl=TIME to the address");
+  }
+  if (request.filter.kind || request.filter.hash || request.filter.seed || request.grow) {
+    return fail(ErrorCode::invalid_argument,
+                "--kind, --hash, --seed and --grow need a --state in a file; in a server a filter grows");
+  }
+  return request.store.policy || request.store.mode
+             ? fail(ErrorCode::invalid_argument, "--durability and --mode need a --state in a file")
+             : Result<void>();
+}
+
+Result<DedupRemote> open_dedup_remote(const DedupMemoryRequest& request) {
+  const RemoteCreation creation{.keys = request.filter.keys.value_or(kGrowingKeys),
+                                .fpr = request.filter.fpr.value_or(Seen::kDefaultFpr)};
+  MANKAI_ASSIGN(auto filter, open_remote(request.state, creation));
+  return DedupRemote(std::move(filter), request.canonical);
+}
+
 }  // namespace
 
 Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
+  if (is_remote_address(request.state)) {
+    MANKAI_TRY(check_remote(request));
+  }
   if (request.grow && request.filter.kind && !description_of(*request.filter.kind).can_grow) {
     return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows; leave --kind out");
   }
@@ -116,6 +143,10 @@ Result<DedupMemory> DedupMemory::open(const DedupMemoryRequest& request) {
     auto log = open_log(request);
     return log ? Result<DedupMemory>(DedupMemory(std::move(*log), request)) : std::unexpected(log.error());
   }
+  if (is_remote_address(request.state)) {
+    MANKAI_ASSIGN(auto remote, open_dedup_remote(request));
+    return DedupMemory(std::move(remote), request);
+  }
   MANKAI_ASSIGN(auto seen, open_seen(request));
   if (seen.store() != nullptr) {
     warn_of_loss(request.state, seen.store()->recovery());
@@ -128,12 +159,24 @@ bool DedupMemory::forgets() const noexcept {
   return seen != nullptr && seen->window().has_value();
 }
 
-Result<void> DedupMemory::observe(const DedupBatch& batch, std::span<Answer> answers) {
-  if (auto* const seen = std::get_if<Seen>(&memory_)) {
-    return observe(*seen, batch, answers);
+Result<void> DedupMemory::observe(const DedupBatch& batch, const DeliverDedup& deliver) {
+  if (auto* const remote = std::get_if<DedupRemote>(&memory_)) {
+    return remote->observe(batch, deliver);
   }
-  std::get<ConfirmedSeen>(memory_).observe(batch.keys, answers);
+  std::array<Answer, kBatchLinesMax> room;
+  const auto answers = std::span(room).first(batch.lines.size());
+  if (auto* const seen = std::get_if<Seen>(&memory_)) {
+    MANKAI_TRY(observe(*seen, batch, answers));
+  } else {
+    std::get<ConfirmedSeen>(memory_).observe(batch.keys, answers);
+  }
+  deliver(batch, answers);
   return {};
+}
+
+Result<void> DedupMemory::drain(const DeliverDedup& deliver) {
+  auto* const remote = std::get_if<DedupRemote>(&memory_);
+  return remote == nullptr ? Result<void>() : remote->drain(deliver);
 }
 
 Result<void> DedupMemory::observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers) {
@@ -163,7 +206,7 @@ std::span<const Time> DedupMemory::times_of(std::span<const std::optional<Time>>
 }
 
 Result<void> DedupMemory::commit() {
-  if (file_.empty()) {
+  if (file_.empty() || remote() != nullptr) {
     return {};
   }
   if (auto* const seen = std::get_if<Seen>(&memory_)) {
@@ -191,6 +234,9 @@ Result<void> DedupMemory::sync_if_due() {
 Result<void> DedupMemory::close() {
   if (auto* const seen = std::get_if<Seen>(&memory_)) {
     return seen->close();
+  }
+  if (auto* const remote = std::get_if<DedupRemote>(&memory_)) {
+    return remote->close();
   }
   return std::get<ConfirmedSeen>(memory_).close();
 }
@@ -238,6 +284,10 @@ std::string DedupMemory::overfull_error() const {
 void DedupMemory::add_to(Report& report, std::uint64_t unique) const {
   if (const auto* const confirmed = std::get_if<ConfirmedSeen>(&memory_)) {
     add_log_to(report, *confirmed);
+    return;
+  }
+  if (remote() != nullptr) {
+    remote()->add_to(report);
     return;
   }
   const auto& seen = std::get<Seen>(memory_);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The memory of `mankai dedup`: a filter, a filter with a window, or an exact log.
+/// The memory of `mankai dedup`: a filter, a filter with a window, a filter in a server, or an exact log.
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "apps/mankai/dedup_input.hpp"
+#include "apps/mankai/dedup_remote.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "mankai/seen/confirmed_seen.hpp"
@@ -36,9 +37,11 @@ class DedupMemory {
 
   [[nodiscard]] static Result<DedupMemory> open(const DedupMemoryRequest& request);
 
-  /// Adds the batch's keys and reports which are repeats. Keys without a time get the clock's. Shape: answers[c].
-  /// Errors: as Seen::observe.
-  [[nodiscard]] Result<void> observe(const DedupBatch& batch, std::span<Answer> answers);
+  /// Adds the batch's keys and delivers which are repeats; from a server, later. Keys without a time get the clock's.
+  /// Errors: as Seen::observe and DedupRemote::observe.
+  [[nodiscard]] Result<void> observe(const DedupBatch& batch, const DeliverDedup& deliver);
+  /// Delivers all that was observed.
+  [[nodiscard]] Result<void> drain(const DeliverDedup& deliver);
   /// Writes what was observed since the last commit to the file, if there is one.
   [[nodiscard]] Result<void> commit();
   /// Syncs an exact log if --durability requires it now. Called while no input is available.
@@ -47,6 +50,8 @@ class DedupMemory {
 
   /// Path of the state or log; empty without one.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  /// The memory in a server, else nullptr.
+  [[nodiscard]] const DedupRemote* remote() const noexcept { return std::get_if<DedupRemote>(&memory_); }
   [[nodiscard]] bool is_exact() const noexcept { return std::holds_alternative<ConfirmedSeen>(memory_); }
   [[nodiscard]] bool forgets() const noexcept;
   /// Empty within the capacity.
@@ -62,7 +67,7 @@ class DedupMemory {
   [[nodiscard]] std::uint64_t in_future() const noexcept { return in_future_; }
 
  private:
-  using Memory = std::variant<Seen, ConfirmedSeen>;
+  using Memory = std::variant<Seen, ConfirmedSeen, DedupRemote>;
 
   DedupMemory(Memory memory, const DedupMemoryRequest& request);
 

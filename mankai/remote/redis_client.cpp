@@ -360,6 +360,18 @@ Result<RedisAnswer> RedisClient::receive() {
   return answer;
 }
 
+void RedisClient::abandon() {
+  for (const auto& [name, node] : nodes_) {
+    if (node->connection) {
+      lose(*node, trouble_);
+    }
+  }
+  for (Request* const request : std::exchange(delayed_, {})) {
+    const bool may_be_run = request->answer.is_repeated;
+    finish(*request, {.is_lost = may_be_run, .is_unsent = !may_be_run});
+  }
+}
+
 Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, std::string_view key) {
   send(request_of(words), key);
   MANKAI_ASSIGN(auto answer, receive());

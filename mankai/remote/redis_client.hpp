@@ -30,7 +30,8 @@ enum class AfterLoss : std::uint8_t {
 struct RedisAnswer {
   RedisReply reply{};
   bool is_repeated = false;  ///< an earlier attempt may have been run: the reply is that of the second one
-  bool is_lost = false;      ///< there is no reply
+  bool is_lost = false;      ///< there is no reply, and the request may have been run
+  bool is_unsent = false;    ///< there is no reply, and the request was not run
 };
 
 /// A pipelining client of one server or of a cluster. Requests are sent at once, replies are taken in the order of the
@@ -48,11 +49,13 @@ class RedisClient {
 
   /// Sends a request for this key. Returns at once; failures are reported by receive().
   void send(std::string request, std::string_view key, AfterLoss after_loss = AfterLoss::repeat);
-  /// Waits for the reply to the oldest request. After an error, outstanding requests stay, and may have been run.
-  /// Pre: outstanding() > 0.
+  /// Waits for the reply to the oldest request. Pre: outstanding() > 0. After an error, abandon() or retry.
   [[nodiscard]] Result<RedisAnswer> receive();
   /// Whether receive() returns at once. Reads what has arrived.
   [[nodiscard]] Result<bool> is_answered();
+
+  /// Ends waiting: receive() then tells of each outstanding request whether it may have been run.
+  void abandon();
 
   /// Sends one command and waits for its reply, which may be an error. Pre: outstanding() == 0.
   [[nodiscard]] Result<RedisReply> call(std::span<const std::string_view> words, std::string_view key);

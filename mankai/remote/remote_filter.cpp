@@ -342,9 +342,9 @@ Result<RemoteBatch> RemoteFilter::receive() {
 
 void RemoteFilter::take(Batch& batch, Part part, RedisAnswer answer) {
   const auto keys = std::span(batch.order).subspan(part.begin, part.end - part.begin);
-  if (answer.is_lost) {
+  if (answer.is_lost || answer.is_unsent) {
     for (const std::uint32_t key : keys) {
-      batch.result.answers[key].state = RemoteAnswer::State::lost;
+      batch.result.answers[key].state = answer.is_lost ? RemoteAnswer::State::lost : RemoteAnswer::State::skipped;
     }
     return;
   }
@@ -384,7 +384,7 @@ void RemoteFilter::take_value(Batch& batch, std::uint32_t key, const RedisReply&
                                                       : static_cast<double>(value.integer);
 }
 
-Result<RemoteFacts> RemoteFilter::facts() {
+Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
   MANKAI_ASSIGN(const auto replies, call_all(kInfo[static_cast<std::size_t>(type_)], {}));
   RemoteFacts facts;
   for (const RedisReply& reply : replies) {
@@ -402,7 +402,7 @@ Result<RemoteFacts> RemoteFilter::facts() {
       facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
     }
   }
-  if (type_name_ != "mankai-bf") {
+  if (!with_fpr || type_name_ != "mankai-bf") {
     return facts;
   }
   MANKAI_ASSIGN(const auto rates, call_all("BF.INFO", std::array<std::string_view, 1>{"FPR"}));

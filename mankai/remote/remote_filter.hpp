@@ -38,7 +38,7 @@ struct RemoteAnswer {
     repeated,  ///< the request was sent twice, because a connection broke: the first one may have been run, too
     lost,      ///< a connection broke, and the server may have done the work or not
     refused,   ///< the key is not valid for the type: not a URL
-    skipped,   ///< nothing was done: see the batch's error
+    skipped,   ///< nothing was done: see the error
   };
 
   double value = 0;
@@ -86,17 +86,20 @@ class RemoteFilter {
   /// Errors: invalid_argument if the type cannot do the work.
   [[nodiscard]] Result<void> submit(RemoteWork work, std::span<const std::string_view> keys,
                                     std::span<const std::uint64_t> numbers = {});
-  /// Waits for the answers of the oldest batch. After an error, batches stay outstanding, and may have been run.
-  /// Pre: outstanding() > 0.
+  /// Waits for the answers of the oldest batch. After an error call abandon(). Pre: outstanding() > 0.
   [[nodiscard]] Result<RemoteBatch> receive();
   /// Whether receive() returns at once.
   [[nodiscard]] Result<bool> is_answered();
+  /// Ends waiting: receive() then returns the batches that are outstanding, without answers for what is lost.
+  void abandon() { client_.abandon(); }
   [[nodiscard]] std::size_t outstanding() const noexcept { return batches_.size(); }
   /// Whether so much is outstanding that more would not make it faster. Call receive() then.
   [[nodiscard]] bool is_full() const noexcept;
 
-  /// Pre: outstanding() == 0. Cost: a pass over the cells of a bloom filter.
-  [[nodiscard]] Result<RemoteFacts> facts();
+  /// Pre: outstanding() == 0. Cost: with `fpr`, a pass over the cells of a bloom filter.
+  [[nodiscard]] Result<RemoteFacts> facts(bool with_fpr);
+  /// Number of connections that broke while something was outstanding.
+  [[nodiscard]] std::uint64_t losses() const noexcept { return client_.losses(); }
   /// Runs one command for a key of this filter. Pre: outstanding() == 0.
   [[nodiscard]] Result<RedisReply> call(std::span<const std::string_view> words, std::string_view key);
 
