@@ -11,6 +11,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/numbers.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -239,8 +240,79 @@ Result<void> check(const AddRequest& request) {
   return check_store_request(request.store);
 }
 
+Result<void> check_remote(const AddRequest& request) {
+  const bool has_time = request.at || request.ttls.is_given();
+  if (has_time || request.values.is_given() || request.store.policy || !request.store.position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--at, --ttl, --value, --durability and --position are valid for files only");
+  }
+  return {};
+}
+
+Result<int> add_in_server(const AddRequest& request) {
+  MANKAI_TRY(check_remote(request));
+  catch_stop_signals();
+  MANKAI_ASSIGN(const auto address, parse_remote_address(request.file));
+  constexpr double kDefaultFpr = 0.001;
+  const auto creation = address.keys ? std::optional(RemoteCreation{.fpr = kDefaultFpr}) : std::nullopt;
+  MANKAI_ASSIGN(auto filter, open_remote(request.file, creation));
+  RemotePipe pipe(std::move(filter), RemoteWork::add);
+  Output output;
+  Outcome outcome;
+  std::uint64_t refused = 0;
+  std::uint64_t repeated = 0;
+  const auto deliver = [&](RemotePipe::Lines lines, std::span<const RemoteAnswer> answers) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const RemoteAnswer& answer = answers[i];
+      const bool is_added = answer.state <= RemoteAnswer::State::repeated;
+      ++outcome.keys_read;
+      outcome.keys_new += is_added && answer.value > 0 ? 1U : 0U;
+      refused += answer.state == RemoteAnswer::State::refused ? 1U : 0U;
+      repeated += answer.state == RemoteAnswer::State::repeated || answer.state == RemoteAnswer::State::lost ? 1U : 0U;
+      if (request.ack && is_added) {
+        output.append_line(lines[i]);
+      }
+    }
+    output.flush();
+  };
+  auto added = answer_lines(pipe, request.keys, request.input, request.ids, output, deliver, [] { return false; });
+  MANKAI_TRY(output.finish());
+  const std::string name = to_text(pipe.filter().address());
+  if (refused > 0) {
+    say(fmt::format("{}: {} no URL and not added", name, counted(refused, "key is", "keys are")));
+  }
+  const RemoteType type = pipe.filter().type();
+  const bool tells_new = type != RemoteType::cuckoo && type != RemoteType::hot;
+  if (repeated > 0 && type != RemoteType::bloom && type != RemoteType::url) {
+    say(fmt::format("warning: {}: the connection broke, and {} may be counted twice", name, counted(repeated, "key")));
+  }
+  if (!added) {
+    return fail(added.error().code,
+                fmt::format("{} (the first {} are added)", added.error().detail, counted(outcome.keys_read, "key")),
+                added.error().os_error);
+  }
+  MANKAI_ASSIGN(const auto facts, pipe.filter().facts(false));
+  if (request.json) {
+    Report report;
+    report.add("keys_read", outcome.keys_read);
+    if (tells_new) {
+      report.add("keys_new", outcome.keys_new);
+    }
+    add_facts(pipe.filter(), facts, report);
+    write_error(report.json());
+  } else if (request.count || isatty(STDERR_FILENO) == 1) {
+    say(fmt::format("{}: {} read{}; holds {}", name, counted(outcome.keys_read, "key"),
+                    tells_new ? fmt::format(", {} of them new", human_count(outcome.keys_new)) : "",
+                    human_count(facts.keys)));
+  }
+  return exit_code_after_stop(0);
+}
+
 Result<int> run(const AddRequest& request) {
   MANKAI_TRY(check(request));
+  if (is_remote_address(request.file)) {
+    return add_in_server(request);
+  }
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
@@ -297,7 +369,7 @@ Subcommand add_subcommand() {
                    {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
                    {"mankai add seen.mk --ttl 1h < urls.txt", "keys that expire, in a filter with --max-ttl"},
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
-      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
                   key_options(request->keys, request->input),
                   number_options(
                       request->ids,

@@ -1,9 +1,8 @@
 #pragma once
 
-/// The memory of `mankai dedup --state redis://…`: several batches at a time are on their way to a server.
+/// The memory of `mankai dedup --state redis://…`.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "apps/mankai/dedup_input.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/report.hpp"
-#include "mankai/remote/remote_filter.hpp"
 #include "mankai/seen/confirmed_seen.hpp"
 #include "mankai/url/canonical_url.hpp"
 
@@ -26,47 +25,30 @@ using DeliverDedup = std::function<void(const DedupBatch&, std::span<const Confi
 /// have remembered lines without an acknowledgment: they are delivered as new, and counted.
 class DedupRemote {
  public:
-  DedupRemote(RemoteFilter filter, bool is_canonical) : filter_(std::move(filter)), is_canonical_(is_canonical) {}
+  DedupRemote(RemoteFilter filter, bool is_canonical)
+      : pipe_(std::move(filter), RemoteWork::observe), is_canonical_(is_canonical) {}
 
-  /// Copies and sends a batch, and delivers earlier ones. Errors: as RemoteFilter; what may be remembered is delivered
-  /// before.
+  /// Errors: as RemotePipe.
   [[nodiscard]] Result<void> observe(const DedupBatch& batch, const DeliverDedup& deliver);
-  /// Waits for all answers. Errors: as observe.
   [[nodiscard]] Result<void> drain(const DeliverDedup& deliver);
+  /// Reads the facts for add_to, unless an error ended the run. Pre: drained.
+  [[nodiscard]] Result<void> close();
 
   /// Number of lines that may have been printed by an earlier attempt, too.
   [[nodiscard]] std::uint64_t unconfirmed() const noexcept { return unconfirmed_; }
   /// Number of lines that a filter of URLs cannot remember.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
-  [[nodiscard]] const RemoteFilter& filter() const noexcept { return filter_; }
-  /// Reads the facts for add_to, unless an error ended the run. Pre: drained.
-  [[nodiscard]] Result<void> close();
+  [[nodiscard]] const RemoteFilter& filter() const noexcept { return pipe_.filter(); }
   void add_to(Report& report) const;
 
  private:
-  struct Extent {
-    std::size_t begin;
-    std::size_t size;
-  };
-  /// Lines that are sent together.
-  struct Round {
-    std::string text;
-    std::vector<Extent> lines;
-    std::vector<Extent> keys;
-  };
+  [[nodiscard]] RemotePipe::Deliver delivering(const DeliverDedup& deliver);
+  [[nodiscard]] std::span<const std::string_view> canonical(std::span<const std::string_view> keys);
 
-  void copy(const DedupBatch& batch);
-  [[nodiscard]] Result<void> send();
-  [[nodiscard]] Result<void> deliver_oldest(const DeliverDedup& deliver);
-  [[nodiscard]] Result<void> deliver_all(const DeliverDedup& deliver);
-  void deliver_round(const Round& round, const RemoteBatch& answered, const DeliverDedup& deliver);
-
-  RemoteFilter filter_;
+  RemotePipe pipe_;
   bool is_canonical_;
-  url::CanonicalUrl url_;
-  Round next_;
-  std::deque<Round> sent_;
-  std::vector<std::string_view> lines_;
+  std::string canonical_text_;
+  std::vector<std::string_view> canonical_keys_;
   std::vector<ConfirmedSeen::Answer> answers_;
   std::uint64_t unconfirmed_ = 0;
   std::uint64_t refused_ = 0;

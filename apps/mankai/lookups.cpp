@@ -7,6 +7,7 @@
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
@@ -57,11 +58,64 @@ void print_presence(const LookupsRequest& request, std::string_view key, bool is
   }
 }
 
+Result<void> check_remote(const LookupsRequest& request) {
+  return request.at || request.fast ? fail(ErrorCode::invalid_argument, "--at and --fast are valid for files only")
+                                    : Result<void>();
+}
+
+// Answers with a filter in a server. `print` returns whether to continue.
+using PrintAnswer = std::function<bool(std::string_view, const RemoteAnswer&, Output&)>;
+Result<void> answer_remote(const LookupsRequest& request, RemoteFilter filter, RemoteWork work,
+                           const PrintAnswer& print) {
+  RemotePipe pipe(std::move(filter), work);
+  Output output;
+  bool is_enough = false;
+  const auto deliver = [&](Keys keys, std::span<const RemoteAnswer> answers) {
+    for (std::size_t i = 0; i < keys.size() && !is_enough; ++i) {
+      is_enough = !print(keys[i], answers[i], output);
+    }
+  };
+  MANKAI_TRY(
+      answer_lines(pipe, request.keys, request.input, NumberRequest{}, output, deliver, [&] { return is_enough; }));
+  return output.finish();
+}
+
+Result<int> check_in_server(const LookupsRequest& request) {
+  MANKAI_TRY(check_remote(request));
+  MANKAI_ASSIGN(auto filter, open_remote(request.file));
+  bool is_all_present = true;
+  MANKAI_TRY(answer_remote(request, std::move(filter), RemoteWork::contains,
+                           [&](std::string_view key, const RemoteAnswer& answer, Output& output) {
+                             const bool is_present = answer.value > 0;
+                             is_all_present = is_all_present && is_present;
+                             if (!request.quiet) {
+                               print_presence(request, key, is_present, output);
+                             }
+                             return is_all_present || !request.quiet;
+                           }));
+  return static_cast<int>(request.quiet && !is_all_present ? ExitCode::negative : ExitCode::fine);
+}
+
+Result<int> count_in_server(const LookupsRequest& request) {
+  MANKAI_TRY(check_remote(request));
+  MANKAI_ASSIGN(auto filter, open_remote(request.file));
+  MANKAI_TRY(answer_remote(request, std::move(filter), RemoteWork::count,
+                           [](std::string_view key, const RemoteAnswer& answer, Output& output) {
+                             output.append(fmt::format("{:.6g}\t", answer.value));
+                             output.append_line(key);
+                             return true;
+                           }));
+  return static_cast<int>(ExitCode::fine);
+}
+
 Result<int> check(const LookupsRequest& request) {
   if (static_cast<int>(request.present) + static_cast<int>(request.absent) + static_cast<int>(request.quiet) > 1) {
     return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet cannot be combined");
   }
   MANKAI_TRY(check_keys(request.keys, request.input));
+  if (is_remote_address(request.file)) {
+    return check_in_server(request);
+  }
   MANKAI_ASSIGN(const auto filter, open_at(request));
   bool is_all_present = true;
   MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
@@ -95,6 +149,9 @@ Result<bool> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
 
 Result<int> count(const LookupsRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
+  if (is_remote_address(request.file)) {
+    return count_in_server(request);
+  }
   MANKAI_ASSIGN(const auto filter, open_at(request));
   MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
     return within(request.file, filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, output)
@@ -143,7 +200,7 @@ Subcommand check_subcommand() {
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
-      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
                   key_options(request->keys, request->input),
                   flag("--present", "Print only the keys that may be in the filter, without yes.", request->present),
                   flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent),
@@ -156,20 +213,21 @@ Subcommand check_subcommand() {
 
 Subcommand count_subcommand() {
   auto request = std::make_shared<LookupsRequest>();
-  return {.name = "count",
-          .summary = "print how often keys were added to a filter",
-          .description =
-              "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
-              "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
-              "saturate: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
-              "decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or "
-              "of --at.\n\nmankai plan lists the kinds that count.",
-          .examples = {{"mankai count spam.mk https://example.com/", "one key"},
-                       {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
-                       {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
-          .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
-                      key_options(request->keys, request->input), time_options(*request)},
-          .run = [request] { return count(*request); }};
+  return {
+      .name = "count",
+      .summary = "print how often keys were added to a filter",
+      .description =
+          "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
+          "saturate: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
+          "decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or "
+          "of --at.\n\nmankai plan lists the kinds that count.",
+      .examples = {{"mankai count spam.mk https://example.com/", "one key"},
+                   {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
+                   {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
+      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
+                  key_options(request->keys, request->input), time_options(*request)},
+      .run = [request] { return count(*request); }};
 }
 
 Subcommand recall_subcommand() {

@@ -6,6 +6,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/numbers.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -93,29 +94,73 @@ class Remover {
   Outcome outcome_;
 };
 
-void summarize(const RemoveRequest& request, const AnyFilter& filter, const Outcome& outcome) {
+void summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
     report.add("keys_removed", outcome.removed);
     report.add("keys_refused", outcome.refused());
-    report.add("keys_inserted", filter.keys_inserted());
+    if (keys_left) {
+      report.add("keys_inserted", *keys_left);
+    }
     write_error(report.json());
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} read, {} removed, {} refused; holds {}", request.file, counted(outcome.keys_read, "key"),
-                    human_count(outcome.removed), human_count(outcome.refused()), human_count(filter.keys_inserted())));
+    say(fmt::format("{}: {} read, {} removed, {} refused{}", request.file, counted(outcome.keys_read, "key"),
+                    human_count(outcome.removed), human_count(outcome.refused()),
+                    keys_left ? "; holds " + human_count(*keys_left) : ""));
   }
+}
+
+std::string_view word_for(const RemoteAnswer& answer) {
+  if (answer.state == RemoteAnswer::State::lost) {
+    return "unknown";
+  }
+  return answer.value < 0 ? "stuck" : "absent";
+}
+
+Result<int> remove_in_server(RemoveRequest request) {
+  if (request.store.policy || !request.store.position.empty()) {
+    return fail(ErrorCode::invalid_argument, "--durability and --position are valid for files only");
+  }
+  catch_stop_signals();
+  MANKAI_ASSIGN(auto filter, open_remote(request.file));
+  request.file = to_text(filter.address());  // for messages, without a password
+  RemotePipe pipe(std::move(filter), RemoteWork::remove);
+  Output output;
+  Outcome outcome;
+  const auto deliver = [&](RemotePipe::Lines lines, std::span<const RemoteAnswer> answers) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const bool is_removed = answers[i].state == RemoteAnswer::State::certain && answers[i].value > 0;
+      ++outcome.keys_read;
+      outcome.removed += is_removed ? 1U : 0U;
+      if (!is_removed && !request.quiet) {
+        output.append(word_for(answers[i]));
+        output.append("\t");
+        output.append_line(lines[i]);
+      }
+    }
+  };
+  const auto removed =
+      answer_lines(pipe, request.keys, request.input, request.ids, output, deliver, [] { return false; });
+  MANKAI_TRY(output.finish());
+  summarize(request, std::nullopt, outcome);
+  MANKAI_TRY(removed);
+  const bool is_negative = request.quiet && outcome.refused() > 0;
+  return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
 
 Result<int> run(const RemoveRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_TRY(check_numbers(request.ids, !request.keys.empty()));
   MANKAI_TRY(check_store_request(request.store));
+  if (is_remote_address(request.file)) {
+    return remove_in_server(request);
+  }
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
   MANKAI_ASSIGN(const auto outcome, Remover(request, store_run).remove());
-  summarize(request, store_run.store().filter(), outcome);
+  summarize(request, store_run.store().filter().keys_inserted(), outcome);
   const bool is_negative = request.quiet && outcome.refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
@@ -140,7 +185,7 @@ Subcommand remove_subcommand() {
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
                    {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
-      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
                   key_options(request->keys, request->input),
                   with_letter(
                       'q', flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.",

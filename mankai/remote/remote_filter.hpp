@@ -88,7 +88,7 @@ class RemoteFilter {
                                     std::span<const std::uint64_t> numbers = {});
   /// Waits for the answers of the oldest batch. After an error call abandon(). Pre: outstanding() > 0.
   [[nodiscard]] Result<RemoteBatch> receive();
-  /// Whether receive() returns at once.
+  /// Whether receive() returns at once. Pre: outstanding() > 0.
   [[nodiscard]] Result<bool> is_answered();
   /// Ends waiting: receive() then returns the batches that are outstanding, without answers for what is lost.
   void abandon() { client_.abandon(); }

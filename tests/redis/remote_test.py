@@ -1,0 +1,404 @@
+"""`mankai` with a filter in a server in place of a file: addresses, types, shards, lost connections, a fleet.
+
+Usage: remote_test.py MODULE MANKAI [unittest arguments...]
+"""
+import binascii
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import zlib
+
+MANKAI = pathlib.Path(sys.argv.pop(2)).resolve() if len(sys.argv) > 2 else None
+
+from client import PATIENCE, wait_for  # noqa: E402: the arguments are those of `harness` from here on
+from harness import MODULE, OneServerTest, RedisTest, main, needs_module  # noqa: E402
+from server import Cluster, free_port  # noqa: E402
+
+SMALL_FPR = "1e-7"  # so that no false positive disturbs a count of some thousand lines
+
+
+def urls(count, start=0):
+    return [f"https://example.com/{number}" for number in range(start, start + count)]
+
+
+def text_of(lines):
+    return "".join(f"{line}\n" for line in lines)
+
+
+class Commands:
+    """Runs the command, for suites with a server."""
+
+    def mankai(self, *words, lines=(), code=0, says="", **environment):
+        done = subprocess.run([MANKAI, *words], input=text_of(lines), capture_output=True, check=False, text=True,
+                              timeout=PATIENCE, env={**os.environ, **environment})
+        self.assertEqual(done.returncode, code, f"{words}: {done.stderr}")
+        self.assertIn(says, done.stderr)
+        self.assertNotIn("secret", done.stderr)
+        self.said = done.stderr
+        return done.stdout.splitlines()
+
+    def dedup(self, address, lines, *more, **options):
+        return self.mankai("dedup", "--fpr", SMALL_FPR, *more, "--state", address, lines=lines, **options)
+
+
+@needs_module
+class OneServerRemoteTest(Commands, OneServerTest):
+    options = {"tcp": True}
+
+    def at(self, key, options=""):
+        return f"unix:{self.server.socket}?key={key}{options}"
+
+    def test_each_line_is_printed_once_over_runs(self):
+        tcp = f"redis://127.0.0.1:{self.server.port}/seen"
+        self.assertEqual(self.dedup(tcp, ["a", "b", "a", "", "c"]), ["a", "b", "", "c"])
+        self.assertEqual(self.dedup(self.at("seen"), ["c", "d", "a"]), ["d"])
+        self.assertEqual(self.dedup(self.at("seen"), ["c", "e"], "--repeats"), ["c"])
+        self.assertEqual(self.dedup(self.at("seen"), ["c", "f"], "--label"), ["maybe\tc", "new\tf"])
+
+    def test_order_and_long_lines(self):
+        lines = urls(5000) + ["x" * 3_000_000, "y" * 3_000_000] + urls(100) + ["last"]
+        for address in (self.at("plain"), self.at("sharded", "&shards=7")):
+            self.assertEqual(self.dedup(address, lines), lines[:5002] + ["last"])
+
+    def test_summary(self):
+        self.dedup(self.at("seen"), urls(10) + urls(5), "--json")
+        facts = json.loads(self.said)
+        self.assertEqual({name: facts[name] for name in ("lines", "unique", "repeats", "unconfirmed", "keys_inserted",
+                                                         "connections_lost", "type")},
+                         {"lines": 15, "unique": 10, "repeats": 5, "unconfirmed": 0, "keys_inserted": 10,
+                          "connections_lost": 0, "type": "mankai-bf"})
+
+    def test_canonical_urls(self):
+        lines = ["HTTP://Example.com:80/a/../b#top", "http://example.com/b", "no url"]
+        self.assertEqual(self.dedup(self.at("seen"), lines, "--canonical"), [lines[0], "no url"])
+        self.client.must("URL.RESERVE", "pages", 0.001, 1000)
+        self.assertEqual(self.dedup(self.at("pages"), [*lines, "mailto:x"], says="1 line is no URL"),
+                         [lines[0], "no url", "mailto:x"])
+
+    def test_spellings_of_a_url_are_in_one_shard(self):
+        for shard in range(5):
+            self.client.must("URL.RESERVE", f"pages{{{shard}}}", 0.001, 1000)
+        lines = [f"{scheme}{path}" for path in range(50) for scheme in ("http://a.b/", "HTTP://A.B:80/x/../")]
+        self.assertEqual(self.dedup(self.at("pages", "&shards=5"), lines), lines[::2])
+
+    def test_size_rate_and_ttl_of_a_new_filter(self):
+        self.dedup(self.at("small", "&keys=1000&fpr=0.01&ttl=1h"), ["a"])
+        info = self.client.must("BF.INFO", "small")
+        self.assertEqual(info[1], 1000)
+        self.assertEqual(self.client.must("BF.INFO", "small", "TTL"), [b"3600"])
+        self.dedup(self.at("sharded", "&shards=4"), ["a"], "--keys", "4000")
+        self.assertEqual(self.client.must("BF.INFO", "sharded{0}", "CAPACITY"), [1000 + 127])
+
+    def test_shards_follow_the_rule(self):
+        lines = urls(1000)
+        self.assertEqual(self.dedup(self.at("s", "&shards=3"), lines), lines)
+        for shard in range(3):
+            mine = [line for line in lines if zlib.crc32(line.encode()) % 3 == shard]
+            self.assertEqual(self.client.must("BF.CARD", f"s{{{shard}}}"), len(mine))
+            self.assertEqual(sum(self.client.must("BF.MEXISTS", f"s{{{shard}}}", *mine)), len(mine))
+        facts = json.loads("".join(self.mankai("info", "--json", self.at("s", "&shards=3"))))
+        self.assertEqual((facts["shards"], facts["keys_inserted"], facts["sub_filters"]), (3, 1000, 3))
+        self.assertLess(facts["fpr_estimate"], 1e-6)
+
+    def test_creation_of_all_shards_or_none(self):
+        self.client.must("ACL", "SETUSER", "some", "on", ">secret", "+@all", "%RW~s{0}", "%RW~s{1}", "%R~s{2}", "%R~s{3}")
+        self.mankai("dedup", "--state", self.at("s", "&shards=3&user=some"), lines=["a"], code=2, says="NOPERM",
+                    MANKAI_REDIS_PASSWORD="secret")
+        self.assertEqual(self.client.must("DBSIZE"), 0)
+
+    def test_a_wrong_number_of_shards_is_an_error(self):
+        self.dedup(self.at("s", "&shards=3"), ["a"])
+        self.dedup(self.at("s", "&shards=2"), [], code=2, says="more than 2 shards")
+        self.dedup(self.at("s"), [], code=2, says="shards=N")
+        self.dedup(self.at("s", "&shards=4"), [], code=2, says="s{3} is missing")
+
+    def test_errors(self):
+        self.client.must("SET", "text", "x")
+        self.mankai("check", self.at("text"), "a", code=2, says="of type string")
+        self.mankai("check", self.at("none"), "a", code=4, says="no such filter")
+        self.mankai("add", self.at("none"), "a", code=4, says="keys=N")
+        self.client.must("BF.RESERVE", "f", 0.01, 100)
+        self.mankai("count", self.at("f"), "a", code=2, says="cannot count")
+        self.mankai("check", "redis://127.0.0.1:1/f", "a", code=4, says="Connection refused")
+        self.mankai("check", "redis://user:secret@127.0.0.1/f?x=1", "a", code=2, says="not an option")
+        for option in ("--forget=7d", "--kind=bloom", "--grow", "--durability=always", "--hash=xxh3"):
+            self.mankai("dedup", "--state", self.at("f"), option, code=2, says="in a file")
+
+    def test_user_and_password(self):
+        self.client.must("ACL", "SETUSER", "bot", "on", ">secret", "+@all", "~*")
+        plain = f"127.0.0.1:{self.server.port}/seen"
+        self.assertEqual(self.dedup(f"redis://bot:secret@{plain}", ["a"]), ["a"])
+        self.assertEqual(self.dedup(f"redis://bot@{plain}", ["a", "b"], MANKAI_REDIS_PASSWORD="secret"), ["b"])
+        self.dedup(f"redis://bot@{plain}", [], code=2, says="WRONGPASS", MANKAI_REDIS_PASSWORD="other")
+
+    def test_databases(self):
+        self.assertEqual(self.dedup(self.at("seen", "&db=3"), ["a"]), ["a"])
+        self.assertEqual(self.client.must("DBSIZE"), 0)
+
+    def test_add_check_count_and_remove_by_type(self):
+        self.client.must("BF.RESERVE", "bf", 0.001, 100, "DELETABLE")
+        self.client.must("CF.RESERVE", "cf", 100)
+        self.client.must("CBF.RESERVE", "cbf", 0.001, 100)
+        for key in ("bf", "cf", "cbf"):
+            with self.subTest(key=key):
+                self.assertEqual(self.mankai("add", self.at(key), "--ack", lines=["a", "b", "b"]), ["a", "b", "b"])
+                self.assertEqual(self.mankai("check", self.at(key), "a", "c"), ["yes\ta", "no\tc"])
+                self.assertEqual(self.mankai("check", "--absent", self.at(key), "a", "c"), ["c"])
+                self.mankai("check", "--quiet", self.at(key), "c", code=1)
+                if key != "bf":
+                    self.assertEqual(self.mankai("count", self.at(key), "a", "b", "c"), ["1\ta", "2\tb", "0\tc"])
+                self.assertEqual(self.mankai("remove", self.at(key), lines=["a", "c"]), ["absent\tc"])
+                self.assertEqual(self.mankai("check", self.at(key), "a", "b"), ["no\ta", "yes\tb"])
+                self.assertEqual(json.loads("".join(self.mankai("info", "--json", self.at(key))))["shards"], 0)
+        self.assertEqual(self.mankai("add", self.at("cbf"), "--with-ids", lines=["k\t5"]), [])
+        self.assertEqual(self.mankai("remove", self.at("cbf"), "--with-ids", lines=["k\t5", "k\t5"]), ["absent\tk\t5"])
+        self.client.must("HOT.RESERVE", "hot", "HALFLIFE", "1h")
+        self.mankai("add", self.at("hot"), lines=["x", "x"])
+        self.assertEqual(self.mankai("count", self.at("hot"), "x"), ["2\tx"])
+
+    def test_a_full_filter_ends_the_run(self):
+        self.client.must("BF.RESERVE", "f", 0.001, 3, "NONSCALING")
+        self.assertEqual(self.dedup(self.at("f"), ["a", "b", "c", "d", "e"], code=4, says="filter is full"),
+                         ["a", "b", "c"])
+
+    def test_a_deleted_filter_is_an_error(self):
+        process = subprocess.Popen([MANKAI, "dedup", "--state", self.at("f")], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with process:
+            process.stdin.write("a\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "a\n")
+            self.client.must("DEL", "f")
+            out, err = process.communicate("b\n", PATIENCE)
+        self.assertEqual((process.returncode, out), (4, ""))
+        self.assertIn("the filter is gone", err)
+
+    def test_a_closed_pipe_is_an_error(self):
+        done = subprocess.run(f"seq 200000 | {MANKAI} dedup --state '{self.at('f')}' | head -1; echo ${{PIPESTATUS[1]}}",
+                              shell=True, executable="/bin/bash", capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        self.assertEqual(done.stdout, "1\n4\n")
+        self.assertIn("remembers the lines that were not written", done.stderr)
+
+    def test_processes_share_one_memory(self):
+        """Each line is printed once in the fleet, whoever reads it first."""
+        lines = urls(60_000)
+        for address in (self.at("one", "&keys=100k"), self.at("many", "&shards=8&keys=100k")):
+            outputs = [[], []]
+
+            def run(index, part, where=address, into=outputs):
+                into[index] = self.dedup(where, part)
+
+            fleet = [threading.Thread(target=run, args=(0, lines)), threading.Thread(target=run, args=(1, lines[::-1]))]
+            for member in fleet:
+                member.start()
+            for member in fleet:
+                member.join()
+            self.assertEqual(sorted(outputs[0] + outputs[1]), sorted(lines))
+
+
+class CuttingProxy:
+    """Stands before a server, and cuts the first connection on which it sees a word: the server gets the request, and
+    the client no reply."""
+
+    def __init__(self, server, folder, word, cuts=1):
+        self.server, self.word, self.cuts = server, word, cuts
+        self.socket = str(folder / "proxy.sock")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.socket)
+        self.listener.listen(9)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with socket.socket(socket.AF_UNIX) as server, client:
+            server.connect(self.server.socket)
+            while data := client.recv(1 << 20):
+                server.sendall(data)
+                reply = server.recv(1 << 20)
+                if self.word in data and self.cuts > 0:
+                    self.cuts -= 1
+                    return
+                client.sendall(reply)
+
+
+@needs_module
+class LostConnectionTest(Commands, RedisTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def cut(self, word, cuts=1):
+        server = self.start()
+        proxy = CuttingProxy(server, self.dir, word, cuts)
+        self.addCleanup(proxy.close)
+        return server, f"unix:{proxy.socket}?key=f&timeout=2s"
+
+    def test_lines_without_an_acknowledgment_are_printed_and_counted(self):
+        server, address = self.cut(b"BF.INSERT")
+        lines = ["a", "b", "c"]
+        self.assertEqual(self.dedup(address, lines, "--json", says="before the server confirmed 3 lines"), lines)
+        self.assertIn('"unconfirmed":3', self.said)
+        self.assertIn('"connections_lost":1', self.said)
+        self.assertEqual(self.dedup(f"unix:{server.socket}?key=f", lines), [])
+
+    def test_a_cut_creation_is_repeated(self):
+        _, address = self.cut(b"BF.RESERVE")
+        self.assertEqual(self.dedup(address, ["a", "a"]), ["a"])
+
+    def test_without_a_server_the_run_ends(self):
+        _, address = self.cut(b"BF.INSERT", cuts=1 << 30)
+        lines = ["a", "b"]
+        self.assertEqual(self.dedup(address, lines, code=4, says="confirmed 2 lines"), lines)
+
+    def test_a_removal_is_not_repeated(self):
+        server, address = self.cut(b"BF.REM")
+        with server.client() as client:
+            client.must("BF.RESERVE", "f", 0.01, 100, "DELETABLE")
+            client.must("BF.MADD", "f", "a", "a")
+            self.assertEqual(self.mankai("remove", address, "a"), ["unknown\ta"])
+            self.assertEqual(client.must("BF.EXISTS", "f", "a"), 1)
+
+    def test_counts_may_be_too_high(self):
+        server, address = self.cut(b"CF.INSERT")
+        with server.client() as client:
+            client.must("CF.RESERVE", "f", 100)
+            self.mankai("add", address, lines=["a"], says="1 key may be counted twice")
+            self.assertEqual(client.must("CF.COUNT", "f", "a"), 2)
+
+    def test_a_killed_server_loses_no_line(self):
+        """Kill -9 in the middle of a run, several times; the AOF has what was acknowledged."""
+        server = self.start(appendonly="yes")
+        lines = urls(300_000)
+        (self.dir / "lines").write_text(text_of(lines))
+        address = f"unix:{server.socket}?key=f&keys=400k&fpr={SMALL_FPR}&shards=3"
+        with open(self.dir / "out", "wb") as out, subprocess.Popen(
+                [MANKAI, "dedup", "--json", "--state", address], stdin=subprocess.PIPE, stdout=out,
+                stderr=subprocess.PIPE) as process:
+            quarter = len(lines) // 4
+            for part in range(4):
+                # A thread, since the pipe is full while the server is down.
+                data = text_of(lines[part * quarter:(part + 1) * quarter]).encode()
+                writer = threading.Thread(target=process.stdin.write, args=(data,))
+                writer.start()
+                if part < 3:
+                    before = (self.dir / "out").stat().st_size
+                    wait_for("lines are printed", lambda size=before: (self.dir / "out").stat().st_size > size)
+                    server.restart(kill=True)
+                writer.join()
+            process.stdin.close()
+            said = process.stderr.read().decode()
+            self.assertEqual(process.wait(PATIENCE), 0, said)
+        printed = (self.dir / "out").read_text().splitlines()
+        facts = json.loads(said.splitlines()[-1])
+        self.assertEqual(set(printed), set(lines))
+        self.assertLessEqual(len(printed) - len(lines), facts["unconfirmed"])
+        self.assertEqual(self.dedup(address, lines), [])
+
+
+@needs_module
+@unittest.skipUnless(shutil.which("openssl"), "openssl makes the certificates")
+class TlsTest(Commands, RedisTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.dir, capture_output=True, check=True)
+
+    def make_certificates(self):
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                     "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
+        for name in ("server", "client"):
+            (self.dir / f"{name}.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+            self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
+                         "-out", f"{name}.csr", "-subj", f"/CN={name}")
+            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                         "-days", "2", "-out", f"{name}.pem", "-extfile", f"{name}.ext")
+
+    def test_certificates_are_checked(self):
+        self.make_certificates()
+        port = free_port()
+        self.start(tls_port=port, tls_cert_file=self.dir / "server.pem", tls_key_file=self.dir / "server.key",
+                   tls_ca_cert_file=self.dir / "ca.pem", tls_auth_clients="yes")
+        shown = f"cert={self.dir}/client.pem&certkey={self.dir}/client.key"
+        whole = f"cacert={self.dir}/ca.pem&{shown}"
+        lines = urls(20_000) + ["z" * 1_000_000]
+        self.assertEqual(self.dedup(f"rediss://localhost:{port}/seen?{whole}", lines), lines)
+        self.assertEqual(self.dedup(f"rediss://127.0.0.1:{port}/seen?{whole}", [*lines, "b"]), ["b"])
+        self.dedup(f"rediss://localhost:{port}/seen?{shown}", [], code=2, says="certificate is not accepted")
+        self.dedup(f"rediss://127.0.0.2:{port}/seen?{whole}", [], code=4, says="refused")
+        self.dedup(f"rediss://127.0.0.1:{port}/seen?cacert={self.dir}/none", [], code=2, says="give a PEM file")
+        self.dedup(f"redis://127.0.0.1:{port}/seen?timeout=2s", [], code=4)
+        self.dedup(f"rediss://localhost:{port}/seen?cacert={self.dir}/ca.pem&timeout=2s", [], code=4, says="localhost")
+
+
+@needs_module
+class ClusterRemoteTest(Commands, RedisTest):
+    """Three primaries: every shard on its node, while slots move and a primary dies."""
+
+    def setUp(self):
+        self.cluster = Cluster(MODULE)
+        self.addCleanup(self.cluster.close)
+        self.servers = self.cluster.servers
+
+    def primaries(self):
+        return [server for server, role in self.cluster.roles().items() if role == "master"]
+
+    def test_shards_in_a_cluster(self):
+        lines = urls(30_000)
+        address = f"redis://127.0.0.1:{self.servers[0].port}/seen?shards=16&keys=100k&fpr={SMALL_FPR}"
+        self.assertEqual(self.dedup(address, lines), lines)
+        slots = {binascii.crc_hqx(str(shard).encode(), 0) % 16384 for shard in range(16)}
+        self.assertEqual(len(slots), 16)
+        self.assertEqual(self.dedup(address.replace("shards=16", "shards=17"), [], code=2, says="missing"), [])
+        self.assertEqual(self.dedup(address.replace("seen", "plain").replace("shards=16&", ""), ["a", "a"]), ["a"])
+        self.assertEqual(json.loads("".join(self.mankai("info", "--json", address)))["keys_inserted"], 30_000)
+
+        # Every filter that is asked is sent somewhere else while slots move.
+        first, second = self.primaries()[:2]
+        mover = threading.Thread(target=self.cluster.reshard, args=(first, second, 3000))
+        mover.start()
+        more = urls(30_000, 30_000)
+        printed = self.dedup(address, more + lines)
+        mover.join()
+        self.assertEqual(printed, more)
+        self.cluster.check()
+
+        # A primary is killed in the middle of a run, and its replica takes over.
+        with self.cluster.hurried():
+            process = subprocess.Popen([MANKAI, "dedup", "--json", "--state", address + "&timeout=60s"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with process:
+                process.stdin.write("one\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), "one\n")
+                first.kill()
+                rest = urls(20_000, 60_000)
+                out, err = process.communicate(text_of(rest), 4 * PATIENCE)
+            self.assertEqual(process.returncode, 0, err)
+            self.assertEqual(set(out.splitlines()), set(rest))
+            self.assertEqual(self.dedup(address.replace(str(self.servers[0].port), str(second.port)), rest), [])
+
+
+if __name__ == "__main__":
+    main()
