@@ -337,8 +337,8 @@ Options memory_options(DedupRequest& request) {
   return {
       positionals("INPUT", "Files to read; - is standard input [default: standard input].", ValueKind::file,
                   request.input.input.paths),
-      text_option("--state", "FILE", "Keep what has been seen in FILE between runs.", ValueKind::file,
-                  request.memory.state),
+      text_option("--state", "FILE", "Keep what has been seen in FILE between runs." + std::string(kOrRemote),
+                  ValueKind::file, request.memory.state),
       durability_option(request.memory.store, "the lines in --state or --confirm"),
       mode_option(request.memory.store.mode),
       text_option("--confirm", "LOG",

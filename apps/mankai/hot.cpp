@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "apps/mankai/file_kind.hpp"
+#include "apps/mankai/hot_remote.hpp"
 #include "apps/mankai/hot_run.hpp"
+#include "apps/mankai/remote.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -126,6 +128,35 @@ Result<void> check_state(const HotCommandRequest& request) {
   return check_store_request(request.store);
 }
 
+// The options of HOT.RESERVE for a new key.
+std::vector<std::string> hot_creation(const HotCommandRequest& request) {
+  std::vector<std::string> words{"MEMORY", std::to_string(request.run.memory_bytes.value_or(Hot::kDefaultMemoryBytes))};
+  const auto add = [&](std::string name, const std::optional<Duration>& time) {
+    if (time) {
+      words.insert(words.end(), {std::move(name), to_text(*time)});
+    }
+  };
+  add("HALFLIFE", request.half_life);
+  add("WINDOW", request.window);
+  if (request.lambda) {
+    words.insert(words.end(), {"LAMBDA", fmt::format("{}", *request.lambda)});
+  }
+  add("EPOCH", request.epoch);
+  if (request.run.rounding == CountRounding::balanced) {
+    words.insert(words.end(), {"ROUNDING", "BALANCED"});
+  }
+  return words;
+}
+
+Result<int> run_in_server(const HotCommandRequest& request) {
+  if (request.all_time || request.late || request.filter.hash || request.filter.seed || request.store.policy ||
+      request.store.mode) {
+    return fail(ErrorCode::invalid_argument,
+                "--all-time, --late, --hash, --seed, --durability and --mode need a --state in a file");
+  }
+  return run_hot_remote(request.run, request.state, hot_creation(request));
+}
+
 Result<int> run(HotCommandRequest& request) {
   MANKAI_TRY(check(request));
   MANKAI_TRY(check_state(request));
@@ -143,6 +174,9 @@ Result<int> run(HotCommandRequest& request) {
                     .keys_tag = keys_tag(request.run.keys)};
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
   request.run.position = request.store.position;
+  if (is_remote_address(request.state)) {
+    return run_in_server(request);
+  }
   MANKAI_ASSIGN(auto hot, request.state.empty() ? Hot::create(wanted)
                                                 : opened_filter(request.state, Hot::open(request.state, wanted,
                                                                                          request.store.options())));
@@ -259,7 +293,8 @@ Options output_options(HotCommandRequest& request) {
       text_option("--state", "FILE",
                   "Keep the counts in FILE, so the next run continues where this one stopped. FILE stores what is "
                   "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "
-                  "of mankai create does not store that: each run prints a warning.",
+                  "of mankai create does not store that: each run prints a warning." +
+                      std::string(kOrRemote),
                   ValueKind::file, request.state),
       durability_option(request.store, "the counts of --follow"),
       mode_option(request.store.mode),

@@ -79,7 +79,7 @@ ReadFunction reader_of(OpenInput input, const std::function<void()>& before_wait
       if (stop_signal() != 0) {
         return fail(ErrorCode::io, "asked to stop", EINTR);
       }
-      const ssize_t got = read(fd, into.data(), into.size());
+      const ssize_t got = ::read(fd, into.data(), into.size());
       if (got >= 0) {
         return static_cast<std::size_t>(got);
       }

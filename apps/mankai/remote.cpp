@@ -135,7 +135,8 @@ Result<void> answer_lines(RemotePipe& pipe, const std::vector<std::string>& argu
   const auto use = [&](RemotePipe::Lines lines) -> Result<bool> {
     MANKAI_TRY(waited);
     MANKAI_TRY(reader.read(lines));
-    MANKAI_TRY(pipe.send(lines, reader.keys(), reader.all(), deliver));
+    const auto given = numbers.is_given() ? reader.all() : std::span<const std::uint64_t>();
+    MANKAI_TRY(pipe.send(lines, reader.keys(), given, deliver));
     return stop_signal() == 0 && !output.has_failed() && !is_enough();
   };
   const auto wait = [&] {

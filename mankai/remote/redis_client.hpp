@@ -27,6 +27,7 @@ enum class AfterLoss : std::uint8_t {
   report,  ///< it is not, and its reply says so
 };
 
+/// A reply, and how sure it is.
 struct RedisAnswer {
   RedisReply reply{};
   bool is_repeated = false;  ///< an earlier attempt may have been run: the reply is that of the second one

@@ -13,10 +13,11 @@
 
 #include "mankai/base/error.hpp"
 
-struct redisReader;
+struct redisReader;  // NOLINT(readability-identifier-naming): hiredis' name
 
 namespace mankai {
 
+/// A value that a server sent.
 struct RedisReply {
   enum class Type : std::uint8_t { nil, integer, text, error, array };
 

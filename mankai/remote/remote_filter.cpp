@@ -26,7 +26,8 @@ struct Command {
   RemoteType type;
   RemoteWork work;
   std::string_view name;
-  std::string_view options = {};  // one or two words after the key
+  std::string_view options = {};  // two words after the key
+  std::string_view timed = {};    // the name of the command with a time after the key
   bool has_numbers = false;       // a number follows each item
   bool takes_one = false;
 };
@@ -49,8 +50,13 @@ constexpr auto kCommands = std::to_array<Command>({
     {.type = RemoteType::url, .work = RemoteWork::add, .name = "URL.ADD"},
     {.type = RemoteType::url, .work = RemoteWork::observe, .name = "URL.ADD"},
     {.type = RemoteType::url, .work = RemoteWork::contains, .name = "URL.SEEN"},
-    {.type = RemoteType::hot, .work = RemoteWork::add, .name = "HOT.INCRBY", .has_numbers = true},
-    {.type = RemoteType::hot, .work = RemoteWork::count, .name = "HOT.COUNT"},
+    {.type = RemoteType::hot,
+     .work = RemoteWork::add,
+     .name = "HOT.INCRBY",
+     .timed = "HOT.INCRBYAT",
+     .has_numbers = true},
+    {.type = RemoteType::hot, .work = RemoteWork::count, .name = "HOT.COUNT", .timed = "HOT.COUNTAT"},
+    {.type = RemoteType::hot, .work = RemoteWork::rate, .name = "HOT.RATE", .timed = "HOT.RATEAT"},
 });
 
 struct TypeName {
@@ -76,7 +82,7 @@ const Command* command_of(RemoteType type, RemoteWork work) {
 }
 
 std::string_view name_of(RemoteWork work) {
-  constexpr std::array<std::string_view, 5> kNames = {"add", "test-and-add", "check", "count", "remove"};
+  constexpr std::array<std::string_view, 6> kNames = {"add", "test-and-add", "check", "count", "remove", "rate"};
   return kNames.at(static_cast<std::size_t>(work));
 }
 
@@ -84,6 +90,10 @@ std::string_view name_of(RemoteWork work) {
 std::uint32_t shard_of_key(std::string_view key, RemoteType type, std::uint32_t shards, url::CanonicalUrl& url) {
   const bool is_canonical = type == RemoteType::url && canonicalize(key, url, url::UrlRules::keys);
   return shard_of(is_canonical ? url.text() : key, shards);
+}
+
+std::string milliseconds_of(Time time) {
+  return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count());
 }
 
 std::string text_of(double number) {
@@ -112,14 +122,6 @@ Result<RemoteFilter> RemoteFilter::open(const RemoteAddress& address, const std:
 
 std::unexpected<Error> RemoteFilter::refuse(ErrorCode code, const std::string& why) const {
   return fail(code, to_text(address_) + ": " + why);
-}
-
-Result<RedisReply> RemoteFilter::call(std::span<const std::string_view> words, std::string_view key) {
-  MANKAI_ASSIGN(auto reply, client_.call(words, key));
-  if (!reply.error().empty()) {
-    return within(to_text(address_), Result<RedisReply>(refused_by_redis(reply.error())));
-  }
-  return reply;
 }
 
 // Runs a command for every shard; replies may be errors.
@@ -201,11 +203,14 @@ Result<void> RemoteFilter::create(const RemoteCreation& creation) {
   const std::string fpr = text_of(address_.fpr.value_or(creation.fpr));
   std::vector<std::string_view> words{fpr, capacity};
   std::string ttl;
-  if (address_.ttl) {
+  const bool is_hot = !creation.hot.empty();
+  if (is_hot) {
+    words.assign(creation.hot.begin(), creation.hot.end());
+  } else if (address_.ttl) {
     ttl = text_of(std::chrono::duration<double>(*address_.ttl).count());
     words.insert(words.end(), {"TTL", ttl});
   }
-  MANKAI_ASSIGN(const auto replies, call_all("BF.RESERVE", words));
+  MANKAI_ASSIGN(const auto replies, call_all(is_hot ? "HOT.RESERVE" : "BF.RESERVE", words));
   std::optional<Error> error;
   std::vector<std::string_view> created;
   for (std::size_t i = 0; i < replies.size(); ++i) {
@@ -235,12 +240,12 @@ bool RemoteFilter::is_full() const noexcept {
 }
 
 Result<void> RemoteFilter::submit(RemoteWork work, std::span<const std::string_view> keys,
-                                  std::span<const std::uint64_t> numbers) {
+                                  std::span<const std::uint64_t> numbers, std::optional<Time> at) {
   if (command_of(type_, work) == nullptr) {
     return refuse(ErrorCode::invalid_argument,
                   "a filter of type " + type_name_ + " cannot " + std::string(name_of(work)) + " keys");
   }
-  Batch& batch = batches_.emplace_back(Batch{.work = work, .order = {}, .parts = {}, .result = {}});
+  Batch& batch = batches_.emplace_back(Batch{.work = work, .at = at, .order = {}, .parts = {}, .result = {}});
   batch.result.answers.resize(keys.size());
   const auto size = static_cast<std::uint32_t>(keys.size());
   if (address_.shards <= 1) {
@@ -287,7 +292,8 @@ void RemoteFilter::send_part(Batch& batch, std::span<const std::string_view> key
                              std::span<const std::uint64_t> numbers, std::uint32_t shard, Part part) {
   constexpr std::size_t kBytesPerWord = 16;
   const Command& command = *command_of(type_, batch.work);
-  const std::size_t options = command.options.empty() ? 0 : 2;
+  const bool is_timed = batch.at && !command.timed.empty();
+  const std::size_t options = (command.options.empty() ? 0U : 2U) + (is_timed ? 1U : 0U);
   const std::size_t items = part.end - part.begin;
   std::size_t bytes = 0;
   for (std::uint32_t i = part.begin; i < part.end; ++i) {
@@ -296,9 +302,12 @@ void RemoteFilter::send_part(Batch& batch, std::span<const std::string_view> key
   std::string request;
   request.reserve(bytes + 4 * kBytesPerWord + names_[shard].size());
   append_header(request, 2 + options + items * (command.has_numbers ? 2 : 1));
-  append_word(request, command.name);
+  append_word(request, is_timed ? command.timed : command.name);
   append_word(request, names_[shard]);
-  if (options > 0) {
+  if (is_timed) {
+    append_word(request, milliseconds_of(*batch.at));
+  }
+  if (!command.options.empty()) {
     const std::size_t space = command.options.find(' ');
     append_word(request, command.options.substr(0, space));
     append_word(request, command.options.substr(space + 1));
@@ -323,8 +332,8 @@ Result<bool> RemoteFilter::is_answered() {
     if (!is_here) {
       return false;
     }
-    MANKAI_ASSIGN(auto answer, client_.receive());
-    take(batch, batch.parts[batch.received++], std::move(answer));
+    MANKAI_ASSIGN(const auto answer, client_.receive());
+    take(batch, batch.parts[batch.received++], answer);
   }
   return true;
 }
@@ -332,15 +341,15 @@ Result<bool> RemoteFilter::is_answered() {
 Result<RemoteBatch> RemoteFilter::receive() {
   Batch& batch = batches_.front();
   while (batch.received < batch.parts.size()) {
-    MANKAI_ASSIGN(auto answer, client_.receive());
-    take(batch, batch.parts[batch.received++], std::move(answer));
+    MANKAI_ASSIGN(const auto answer, client_.receive());
+    take(batch, batch.parts[batch.received++], answer);
   }
   RemoteBatch result = std::move(batch.result);
   batches_.pop_front();
   return result;
 }
 
-void RemoteFilter::take(Batch& batch, Part part, RedisAnswer answer) {
+void RemoteFilter::take(Batch& batch, Part part, const RedisAnswer& answer) {
   const auto keys = std::span(batch.order).subspan(part.begin, part.end - part.begin);
   if (answer.is_lost || answer.is_unsent) {
     for (const std::uint32_t key : keys) {
@@ -398,6 +407,10 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
     if (const auto capacity = reply.number_of("Capacity")) {
       facts.capacity = facts.capacity.value_or(0) + *capacity;
     }
+    if (const auto newest = reply.number_of("Newest event")) {
+      const Time time(std::chrono::milliseconds(static_cast<std::int64_t>(*newest)));
+      facts.newest = std::max(facts.newest.value_or(time), time);
+    }
     if (const auto filters = reply.number_of("Number of filters")) {
       facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
     }
@@ -413,6 +426,40 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
   }
   facts.fpr = sum / static_cast<double>(rates.size());
   return facts;
+}
+
+Result<std::vector<RemoteHotKey>> RemoteFilter::top(std::size_t most, Time at) {
+  constexpr std::size_t kMostOfServer = 10'000;
+  const std::string count = std::to_string(std::min(most, kMostOfServer));
+  const std::string time = milliseconds_of(at);
+  MANKAI_ASSIGN(auto replies, call_all("HOT.TOP", std::array<std::string_view, 4>{count, "WITHCOUNTS", "AT", time}));
+  std::vector<RemoteHotKey> hottest;
+  for (RedisReply& reply : replies) {
+    if (!reply.error().empty()) {
+      return within(to_text(address_), Result<std::vector<RemoteHotKey>>(refused_by_redis(reply.error())));
+    }
+    for (std::size_t i = 0; i + 1 < reply.members.size(); i += 2) {
+      hottest.push_back(
+          {.key = std::move(reply.members[i].text), .count = to_number<double>(reply.members[i + 1].text).value_or(0)});
+    }
+  }
+  std::ranges::sort(hottest, [](const RemoteHotKey& a, const RemoteHotKey& b) {
+    return a.count != b.count ? a.count > b.count : a.key < b.key;
+  });
+  hottest.resize(std::min({hottest.size(), most, kMostOfServer}));
+  std::vector<std::string_view> keys;
+  for (const RemoteHotKey& hot : hottest) {
+    keys.emplace_back(hot.key);
+  }
+  MANKAI_TRY(submit(RemoteWork::rate, keys, {}, at));
+  MANKAI_ASSIGN(const auto rates, receive());
+  if (rates.error) {
+    return std::unexpected(*rates.error);
+  }
+  for (std::size_t i = 0; i < hottest.size(); ++i) {
+    hottest[i].rate = rates.answers[i].value;
+  }
+  return hottest;
 }
 
 }  // namespace mankai

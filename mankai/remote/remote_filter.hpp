@@ -22,16 +22,20 @@
 
 namespace mankai {
 
+/// The families of commands that a filter can belong to: BF, CF, CBF, URL, HOT.
 enum class RemoteType : std::uint8_t { bloom, cuckoo, counting, url, hot };
 
+/// What is done with a batch of keys.
 enum class RemoteWork : std::uint8_t {
   add,       ///< the answer is 1 if the key is new, 0 if it may have been present
   observe,   ///< the same, but a key that is present is not counted again
   contains,  ///< 1 or 0
   count,
   remove,  ///< 1 removed, 0 absent, -1 it cannot be removed
+  rate,    ///< arrivals per hour
 };
 
+/// The answer for one key.
 struct RemoteAnswer {
   enum class State : std::uint8_t {
     certain,   ///< acknowledged
@@ -45,15 +49,24 @@ struct RemoteAnswer {
   State state = State::skipped;
 };
 
+/// The answers for a batch of keys.
 struct RemoteBatch {
   std::vector<RemoteAnswer> answers;  ///< one per key, in order
   std::optional<Error> error;         ///< why keys were skipped
 };
 
-/// What a filter is created with if it is missing: BF.RESERVE. The address's own settings take precedence.
+/// What a filter is created with if it is missing. The address's own settings take precedence over keys and fpr.
 struct RemoteCreation {
-  std::uint64_t keys = 0;  ///< over all shards; the filter grows beyond
+  std::uint64_t keys = 0;  ///< of BF.RESERVE; over all shards, and the filter grows beyond
   double fpr = 0;
+  std::vector<std::string> hot = {};  ///< options of HOT.RESERVE, which is used instead if there are any
+};
+
+/// A hot key, its decayed count, and its arrivals per hour.
+struct RemoteHotKey {
+  std::string key;
+  double count = 0;
+  double rate = 0;
 };
 
 /// Facts about a filter, added up over its shards.
@@ -62,7 +75,8 @@ struct RemoteFacts {
   std::optional<std::uint64_t> capacity{};
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> sub_filters{};
-  std::optional<double> fpr{};  ///< mean of the shards: an absent key is in one of them
+  std::optional<Time> newest{};  ///< the newest event of a hot filter
+  std::optional<double> fpr{};   ///< mean of the shards: an absent key is in one of them
 };
 
 /// Cost:    a round trip per batch, but many batches can be outstanding; a request per shard and batch.
@@ -82,10 +96,10 @@ class RemoteFilter {
   /// Number of keys for one batch with which requests are large enough on every shard.
   [[nodiscard]] std::size_t best_batch() const noexcept;
 
-  /// Sends a batch of keys; `numbers` are ids (counting) or increments (hot) [default: 0 or 1]. Keys are copied.
-  /// Errors: invalid_argument if the type cannot do the work.
+  /// Sends a batch of keys; `numbers` are ids (counting) or increments (hot) [default: 0 or 1]; `at` is the time of a
+  /// hot filter [default: now]. Keys are copied. Errors: invalid_argument if the type cannot do the work.
   [[nodiscard]] Result<void> submit(RemoteWork work, std::span<const std::string_view> keys,
-                                    std::span<const std::uint64_t> numbers = {});
+                                    std::span<const std::uint64_t> numbers = {}, std::optional<Time> at = {});
   /// Waits for the answers of the oldest batch. After an error call abandon(). Pre: outstanding() > 0.
   [[nodiscard]] Result<RemoteBatch> receive();
   /// Whether receive() returns at once. Pre: outstanding() > 0.
@@ -100,8 +114,8 @@ class RemoteFilter {
   [[nodiscard]] Result<RemoteFacts> facts(bool with_fpr);
   /// Number of connections that broke while something was outstanding.
   [[nodiscard]] std::uint64_t losses() const noexcept { return client_.losses(); }
-  /// Runs one command for a key of this filter. Pre: outstanding() == 0.
-  [[nodiscard]] Result<RedisReply> call(std::span<const std::string_view> words, std::string_view key);
+  /// The hottest keys of a hot filter as of a time, at most 10,000. Pre: outstanding() == 0.
+  [[nodiscard]] Result<std::vector<RemoteHotKey>> top(std::size_t most, Time at);
 
  private:
   /// Keys of one request: those at order[begin] to order[end - 1] of the batch.
@@ -111,6 +125,7 @@ class RemoteFilter {
   };
   struct Batch {
     RemoteWork work;
+    std::optional<Time> at;
     std::vector<std::uint32_t> order;
     std::vector<Part> parts;
     RemoteBatch result;
@@ -129,7 +144,7 @@ class RemoteFilter {
                  std::uint32_t shard, Part part);
   void send_shard(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
                   std::uint32_t shard, Part part);
-  void take(Batch& batch, Part part, RedisAnswer answer);
+  void take(Batch& batch, Part part, const RedisAnswer& answer);
   void take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state);
 
   RemoteAddress address_;

@@ -163,6 +163,22 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.mankai("add", self.at("hot"), lines=["x", "x"])
         self.assertEqual(self.mankai("count", self.at("hot"), "x"), ["2\tx"])
 
+    def test_hot_counts_in_a_server(self):
+        log = [f"2026-01-01T00:00:{second:02}Z {key}" for second in range(60) for key in ("a", "a", "b")]
+        for address in (self.at("hot"), self.at("hots", "&shards=3")):
+            self.mankai("hot", "--state", address, "--half-life", "1h", lines=log)
+            rows = [row.split("\t") for row in self.mankai("hot", "--state", address, lines=log[:3])]
+            self.assertEqual([row[-1] for row in rows], ["a", "b"])
+            local = [row.split("\t") for row in self.mankai("hot", "--state", f"{self.server.folder}/local", "--half-life",
+                                                           "1h", lines=log)]
+            self.assertAlmostEqual(float(rows[0][1]), float(local[0][1]) + 2, delta=0.1)
+            facts = json.loads("".join(self.mankai("hot", "--state", address, "--json", lines=[])))
+            self.assertEqual((facts["records"], len(facts["top"])), (0, 2))
+            (pathlib.Path(self.server.folder) / "local").unlink()
+        self.mankai("hot", "--state", self.at("hot"), "--every", "1h", code=2, says="in a file")
+        self.client.must("BF.ADD", "bf", "a")
+        self.mankai("hot", "--state", self.at("bf"), code=2, says="not made by HOT.RESERVE")
+
     def test_a_full_filter_ends_the_run(self):
         self.client.must("BF.RESERVE", "f", 0.001, 3, "NONSCALING")
         self.assertEqual(self.dedup(self.at("f"), ["a", "b", "c", "d", "e"], code=4, says="filter is full"),

@@ -1,0 +1,216 @@
+#include "apps/mankai/hot_remote.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "apps/mankai/hot_report.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
+#include "mankai/input/time_text.hpp"
+
+namespace mankai::command {
+namespace {
+
+constexpr std::size_t kShownKeys = 20;
+
+/// Records of one second are sent together, as increments: HOT.INCRBYAT has one time for all items.
+class HotSender {
+ public:
+  explicit HotSender(RemoteFilter& filter) : filter_(filter) {}
+
+  Result<void> add(const HotKeys::Batch& batch, std::optional<Time> latest) {
+    for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+      const Time time = batch.times[i] == Time() ? clock_now() : batch.times[i];
+      if (latest && time > *latest) {
+        ++left_out_;
+        continue;
+      }
+      const bool is_of_group = std::chrono::floor<std::chrono::seconds>(time) == second_;
+      if (!is_of_group || group_.size() >= kBatchLinesMax) {
+        MANKAI_TRY(send());
+      }
+      second_ = std::chrono::floor<std::chrono::seconds>(time);
+      latest_ = group_.empty() ? time : std::max(latest_, time);
+      ++group_[std::string(batch.keys[i])];
+    }
+    return {};
+  }
+
+  // Waits for all acknowledgments.
+  Result<void> drain() {
+    MANKAI_TRY(send());
+    while (filter_.outstanding() > 0) {
+      MANKAI_TRY(take());
+    }
+    return {};
+  }
+
+  // Ends waiting after an error.
+  void abandon() {
+    filter_.abandon();
+    while (filter_.outstanding() > 0) {
+      static_cast<void>(take());
+    }
+  }
+
+  [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+  [[nodiscard]] std::uint64_t unsure() const noexcept { return unsure_; }
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
+
+ private:
+  Result<void> send() {
+    if (group_.empty()) {
+      return {};
+    }
+    std::vector<std::string_view> keys;
+    std::vector<std::uint64_t> counts;
+    for (const auto& [key, count] : group_) {
+      keys.emplace_back(key);
+      counts.push_back(count);
+    }
+    MANKAI_TRY(filter_.submit(RemoteWork::add, keys, counts, latest_));
+    sent_.push_back(std::move(counts));
+    group_.clear();
+    while (filter_.is_full()) {
+      MANKAI_TRY(take());
+    }
+    return {};
+  }
+
+  Result<void> take() {
+    MANKAI_ASSIGN(const auto batch, filter_.receive());
+    for (std::size_t i = 0; i < batch.answers.size(); ++i) {
+      const auto state = batch.answers[i].state;
+      const bool is_certain = state == RemoteAnswer::State::certain;
+      acknowledged_ += is_certain || state == RemoteAnswer::State::repeated ? sent_.front()[i] : 0;
+      unsure_ += is_certain || state == RemoteAnswer::State::skipped ? 0 : sent_.front()[i];
+    }
+    sent_.pop_front();
+    return batch.error ? std::unexpected(*batch.error) : Result<void>();
+  }
+
+  RemoteFilter& filter_;
+  std::chrono::sys_seconds second_;
+  Time latest_;
+  std::map<std::string, std::uint64_t, std::less<>> group_;
+  std::deque<std::vector<std::uint64_t>> sent_;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t unsure_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+Result<void> check(const HotRunRequest& request) {
+  if (request.every || request.is_exact || !request.wanted_path.empty() || !request.position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--every, --exact, --keys and --position need a --state in a file, or none");
+  }
+  return {};
+}
+
+Result<void> read_all(const HotRunRequest& request, HotKeys& keys, HotSender& sender) {
+  InputRequest logs = request.input;
+  logs.follow_last = request.follow;
+  logs.follow_from_end = request.from == FollowFrom::end;
+  Result<void> waited;
+  MANKAI_ASSIGN(auto input, Input::open(logs, [&] { waited = waited ? sender.drain() : waited; }));
+  Time last;
+  for (;;) {
+    MANKAI_ASSIGN(const auto lines, input.next_batch());
+    MANKAI_TRY(waited);
+    if (lines.empty()) {
+      return sender.drain();
+    }
+    if (input.first_line_number() == 1) {
+      keys.begin_file();
+    }
+    keys.accept_until(clock_now() + request.future);
+    for (std::size_t begin = 0; begin < lines.size(); begin += HotKeys::kLinesMax) {
+      const auto some = lines.subspan(begin, std::min(HotKeys::kLinesMax, lines.size() - begin));
+      const auto batch = keys.read(some, input.label(), input.first_line_number() + begin, last);
+      last = batch.times.empty() ? last : batch.times.back();
+      MANKAI_TRY(sender.add(batch, request.at));
+    }
+  }
+}
+
+Result<HotBlock> read_table(const HotRunRequest& request, RemoteFilter& filter) {
+  MANKAI_ASSIGN(const auto facts, filter.facts(false));
+  const Time at = std::max(request.at.value_or(Time()), facts.newest.value_or(Time()));
+  const std::size_t most = request.top.value_or(request.min_count ? SIZE_MAX : kShownKeys);
+  MANKAI_ASSIGN(const auto hottest, filter.top(most, at));
+  HotBlock block{.at = at, .epoch = std::chrono::hours(1)};  // rates are per hour already
+  for (const RemoteHotKey& hot : hottest) {
+    if (hot.count >= request.min_count.value_or(0)) {
+      block.rows.push_back({.key = hot.key, .count = {.raw = hot.count, .rate = hot.rate}});
+    }
+  }
+  return block;
+}
+
+void print(const HotRunRequest& request, const HotBlock& block, const Report& settings, Output& output) {
+  if (request.is_json) {
+    output.append(hot_json(block, settings));
+  } else if (isatty(STDOUT_FILENO) == 1) {
+    output.append(hot_table(block));
+  } else {
+    output.append((request.has_header ? hot_header(block) : "") + hot_lines(block));
+  }
+}
+
+void summarize(const HotLineCounts& lines, const HotSender& sender, const std::string& name) {
+  if (lines.malformed > 0) {
+    say(fmt::format("{} of {} malformed and skipped, the first one {}", human_count(lines.malformed),
+                    counted(lines.lines, "line"), printable(lines.first_malformed)));
+  }
+  if (sender.unsure() > 0) {
+    say(fmt::format("warning: {}: the connection broke, and {} may be counted twice", name,
+                    counted(sender.unsure(), "record")));
+  }
+}
+
+}  // namespace
+
+Result<int> run_hot_remote(const HotRunRequest& request, const std::string& state,
+                           const std::vector<std::string>& creation) {
+  MANKAI_TRY(check(request));
+  MANKAI_ASSIGN(auto filter, open_remote(state, RemoteCreation{.hot = creation}));
+  const std::string name = to_text(filter.address());
+  if (filter.type() != RemoteType::hot) {
+    return fail(ErrorCode::invalid_argument,
+                name + ": the key is of type " + filter.type_name() + ", not made by HOT.RESERVE; give another key");
+  }
+  MANKAI_ASSIGN(auto keys, HotKeys::create(request.keys));
+  HotSender sender(filter);
+  const auto read = read_all(request, keys, sender);
+  if (!read) {
+    sender.abandon();
+  }
+  summarize(keys.counts(), sender, name);
+  if (!read) {
+    return fail(read.error().code,
+                fmt::format("{} ({} counted before)", read.error().detail, counted(sender.acknowledged(), "record")),
+                read.error().os_error);
+  }
+  MANKAI_ASSIGN(const auto block, read_table(request, filter));
+  Report settings;
+  settings.add("at", format_time(block.at));
+  settings.add("state", name);
+  settings.add("rate_unit", std::string("per hour"));
+  settings.add("lines", keys.counts().lines);
+  settings.add("malformed", keys.counts().malformed);
+  settings.add("left_out", sender.left_out());
+  settings.add("records", sender.acknowledged());
+  settings.add("unconfirmed", sender.unsure());
+  Output output;
+  print(request, block, settings, output);
+  MANKAI_TRY(output.finish());
+  return request.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
+}
+
+}  // namespace mankai::command
