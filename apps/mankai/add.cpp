@@ -249,62 +249,95 @@ Result<void> check_remote(const AddRequest& request) {
   return {};
 }
 
+/// Adds keys to a filter in a server, and counts the answers.
+class RemoteAdder {
+ public:
+  RemoteAdder(const AddRequest& request, RemoteFilter filter)
+      : request_(request), pipe_(std::move(filter), RemoteWork::add), name_(to_text(pipe_.filter().address())) {}
+
+  Result<void> run() {
+    const auto deliver = [this](RemotePipe::Lines lines, std::span<const RemoteAnswer> answers) {
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        take(lines[i], answers[i]);
+      }
+      output_.flush();
+    };
+    auto added =
+        answer_lines(pipe_, request_.keys, request_.input, request_.ids, output_, deliver, [] { return false; });
+    MANKAI_TRY(output_.finish());
+    say_what_was_odd();
+    if (!added) {
+      return fail(added.error().code, fmt::format("{} ({} added before)", added.error().detail, counted(added_, "key")),
+                  added.error().os_error);
+    }
+    return summarize();
+  }
+
+ private:
+  void take(std::string_view line, const RemoteAnswer& answer) {
+    const bool is_added = answer.state <= RemoteAnswer::State::repeated;
+    added_ += is_added ? 1U : 0U;
+    new_ += is_added && answer.value > 0 ? 1U : 0U;
+    refused_ += answer.state == RemoteAnswer::State::refused ? 1U : 0U;
+    unsure_ += answer.state == RemoteAnswer::State::repeated || answer.state == RemoteAnswer::State::lost ? 1U : 0U;
+    if (request_.ack && is_added) {
+      output_.append_line(line);
+    }
+  }
+
+  void say_what_was_odd() const {
+    if (refused_ > 0) {
+      say(fmt::format("{}: {} no URL and not added", name_, counted(refused_, "key is", "keys are")));
+    }
+    const RemoteType type = pipe_.filter().type();
+    if (unsure_ > 0 && type != RemoteType::bloom && type != RemoteType::url) {
+      say(fmt::format("warning: {}: the connection broke, and {} may be counted twice", name_,
+                      counted(unsure_, "key")));
+    }
+  }
+
+  // CF.INSERT and HOT.INCRBY do not tell which keys are new.
+  [[nodiscard]] bool tells_new() const {
+    const RemoteType type = pipe_.filter().type();
+    return type != RemoteType::cuckoo && type != RemoteType::hot;
+  }
+
+  Result<void> summarize() {
+    MANKAI_ASSIGN(const auto facts, pipe_.filter().facts(false));
+    if (request_.json) {
+      Report report;
+      report.add("keys_read", added_ + refused_);
+      if (tells_new()) {
+        report.add("keys_new", new_);
+      }
+      add_facts(pipe_.filter(), facts, report);
+      write_error(report.json());
+    } else if (request_.count || isatty(STDERR_FILENO) == 1) {
+      const std::string fresh = tells_new() ? fmt::format(", {} of them new", human_count(new_)) : "";
+      say(fmt::format("{}: {} read{}; holds {}", name_, counted(added_ + refused_, "key"), fresh,
+                      human_count(facts.keys)));
+    }
+    return {};
+  }
+
+  const AddRequest& request_;
+  RemotePipe pipe_;
+  std::string name_;
+  Output output_;
+  std::uint64_t added_ = 0;
+  std::uint64_t new_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t unsure_ = 0;
+};
+
 Result<int> add_in_server(const AddRequest& request) {
+  constexpr double kDefaultFpr = 0.001;
   MANKAI_TRY(check_remote(request));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto address, parse_remote_address(request.file));
-  constexpr double kDefaultFpr = 0.001;
   const auto creation = address.keys ? std::optional(RemoteCreation{.fpr = kDefaultFpr}) : std::nullopt;
   MANKAI_ASSIGN(auto filter, open_remote(request.file, creation));
-  RemotePipe pipe(std::move(filter), RemoteWork::add);
-  Output output;
-  Outcome outcome;
-  std::uint64_t refused = 0;
-  std::uint64_t repeated = 0;
-  const auto deliver = [&](RemotePipe::Lines lines, std::span<const RemoteAnswer> answers) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const RemoteAnswer& answer = answers[i];
-      const bool is_added = answer.state <= RemoteAnswer::State::repeated;
-      ++outcome.keys_read;
-      outcome.keys_new += is_added && answer.value > 0 ? 1U : 0U;
-      refused += answer.state == RemoteAnswer::State::refused ? 1U : 0U;
-      repeated += answer.state == RemoteAnswer::State::repeated || answer.state == RemoteAnswer::State::lost ? 1U : 0U;
-      if (request.ack && is_added) {
-        output.append_line(lines[i]);
-      }
-    }
-    output.flush();
-  };
-  auto added = answer_lines(pipe, request.keys, request.input, request.ids, output, deliver, [] { return false; });
-  MANKAI_TRY(output.finish());
-  const std::string name = to_text(pipe.filter().address());
-  if (refused > 0) {
-    say(fmt::format("{}: {} no URL and not added", name, counted(refused, "key is", "keys are")));
-  }
-  const RemoteType type = pipe.filter().type();
-  const bool tells_new = type != RemoteType::cuckoo && type != RemoteType::hot;
-  if (repeated > 0 && type != RemoteType::bloom && type != RemoteType::url) {
-    say(fmt::format("warning: {}: the connection broke, and {} may be counted twice", name, counted(repeated, "key")));
-  }
-  if (!added) {
-    return fail(added.error().code,
-                fmt::format("{} (the first {} are added)", added.error().detail, counted(outcome.keys_read, "key")),
-                added.error().os_error);
-  }
-  MANKAI_ASSIGN(const auto facts, pipe.filter().facts(false));
-  if (request.json) {
-    Report report;
-    report.add("keys_read", outcome.keys_read);
-    if (tells_new) {
-      report.add("keys_new", outcome.keys_new);
-    }
-    add_facts(pipe.filter(), facts, report);
-    write_error(report.json());
-  } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} read{}; holds {}", name, counted(outcome.keys_read, "key"),
-                    tells_new ? fmt::format(", {} of them new", human_count(outcome.keys_new)) : "",
-                    human_count(facts.keys)));
-  }
+  MANKAI_TRY(RemoteAdder(request, std::move(filter)).run());
   return exit_code_after_stop(0);
 }
 
