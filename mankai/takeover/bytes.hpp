@@ -19,12 +19,13 @@ namespace mankai::takeover {
 /// Reads bytes from first to last. Errors: corrupt, if there are too few bytes.
 class ByteCursor {
  public:
-  explicit ByteCursor(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  /// `base`: offset of the first byte in the whole, for messages.
+  explicit ByteCursor(std::span<const std::byte> bytes, std::uint64_t base = 0) noexcept : bytes_(bytes), base_(base) {}
 
   [[nodiscard]] Result<std::span<const std::byte>> take(std::uint64_t count) {
     if (count > rest().size()) {
       return fail(ErrorCode::corrupt, "truncated: " + std::to_string(count) + " bytes at offset " +
-                                          std::to_string(at_) + ", of which " + std::to_string(rest().size()) +
+                                          std::to_string(offset()) + ", of which " + std::to_string(rest().size()) +
                                           " are present");
     }
     const auto taken = rest().first(static_cast<std::size_t>(count));
@@ -42,11 +43,12 @@ class ByteCursor {
   }
 
   [[nodiscard]] std::span<const std::byte> rest() const noexcept { return bytes_.subspan(at_); }
-  [[nodiscard]] std::size_t offset() const noexcept { return at_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return base_ + at_; }
   [[nodiscard]] bool is_at_end() const noexcept { return at_ == bytes_.size(); }
 
  private:
   std::span<const std::byte> bytes_;
+  std::uint64_t base_;
   std::size_t at_ = 0;
 };
 

@@ -88,6 +88,10 @@ Result<std::span<const std::byte>> take_compressed(ByteCursor& bytes, ByteBuffer
   return std::span<const std::byte>(buffer);
 }
 
+std::unexpected<Error> fail_on_string_encoding(const ByteCursor& bytes) {
+  return fail(ErrorCode::corrupt, "unknown encoding of a string before offset " + std::to_string(bytes.offset()));
+}
+
 }  // namespace
 
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t before) noexcept {
@@ -167,7 +171,25 @@ Result<std::span<const std::byte>> take_string(ByteCursor& bytes, ByteBuffer& bu
     case StringEncoding::int32: return take_integer_text<std::int32_t>(bytes, buffer);
     case StringEncoding::lzf: return take_compressed(bytes, buffer);
   }
-  return fail(ErrorCode::corrupt, "unknown encoding of a string before offset " + std::to_string(bytes.offset()));
+  return fail_on_string_encoding(bytes);
+}
+
+Result<std::uint64_t> take_string_head(ByteCursor& bytes) {
+  MANKAI_ASSIGN(const RdbLength length, take_length(bytes));
+  if (!length.is_encoding) {
+    return length.number;
+  }
+  switch (static_cast<StringEncoding>(length.number)) {
+    case StringEncoding::int8: return sizeof(std::int8_t);
+    case StringEncoding::int16: return sizeof(std::int16_t);
+    case StringEncoding::int32: return sizeof(std::int32_t);
+    case StringEncoding::lzf: {
+      MANKAI_ASSIGN(const std::uint64_t packed_bytes, take_rdb_number(bytes));
+      MANKAI_TRY(take_rdb_number(bytes));
+      return packed_bytes;
+    }
+  }
+  return fail_on_string_encoding(bytes);
 }
 
 void append_length(ByteBuffer& out, std::uint64_t length) {

@@ -56,6 +56,10 @@ struct RdbLength {
 /// corrupt; out_of_space.
 [[nodiscard]] Result<std::span<const std::byte>> take_string(ByteCursor& bytes, ByteBuffer& buffer);
 
+/// Reads what is before a string's bytes, and returns their number: of the compressed ones, if it is compressed.
+/// Errors: corrupt.
+[[nodiscard]] Result<std::uint64_t> take_string_head(ByteCursor& bytes);
+
 /// Appends a length in its shortest form.
 void append_length(ByteBuffer& out, std::uint64_t length);
 /// Appends the bytes as they are.
