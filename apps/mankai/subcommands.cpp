@@ -53,6 +53,21 @@ Subcommand gate_subcommand() {
   };
 }
 
+Subcommand takeover_subcommand() {
+  return {
+      .name = "takeover",
+      .summary = "replace a server of RedisBloom or valkey-bloom",
+      .description =
+          "A server with Mankai's module loads the filters of RedisBloom and valkey-bloom, from a dump or as a "
+          "replica, "
+          "and answers as they do. These commands say before what will be refused, and afterwards whether anything "
+          "differs.",
+      .examples = {{"mankai takeover check dump.rdb", "before: what will be refused"},
+                   {"mankai takeover compare redis://old redis://new", "afterwards: whether anything differs"}},
+      .children = {takeover_check_subcommand(), takeover_compare_subcommand()},
+  };
+}
+
 Program mankai_program() {
   return {.name = "mankai",
           .tagline = "remembers millions of keys in little memory",
@@ -60,17 +75,29 @@ Program mankai_program() {
               "Mankai answers questions about keys, such as URLs, from probabilistic filters of one or two bytes per "
               "key. A filter has no false negatives: every key that was added is found. Absent keys are reported as "
               "present at a false-positive rate that is chosen when the filter is created.",
-          .subcommands = {create_subcommand(),        add_subcommand(),
-                          check_subcommand(),         remove_subcommand(),
-                          count_subcommand(),         recall_subcommand(),
-                          advance_subcommand(),       info_subcommand(),
-                          plan_subcommand(),          merge_subcommand(),
-                          import_subcommand(),        clear_subcommand(),
-                          verify_subcommand(),        recover_subcommand(),
-                          journal_subcommand(),       guard_subcommand(),
-                          gate_subcommand(),          dedup_subcommand(),
-                          hot_subcommand(),           of_lab("gen", kGenSummary),
-                          of_lab("lab", kLabSummary), of_lab("demo", kDemoSummary)}};
+          .subcommands = {create_subcommand(),
+                          add_subcommand(),
+                          check_subcommand(),
+                          remove_subcommand(),
+                          count_subcommand(),
+                          recall_subcommand(),
+                          advance_subcommand(),
+                          info_subcommand(),
+                          plan_subcommand(),
+                          merge_subcommand(),
+                          import_subcommand(),
+                          clear_subcommand(),
+                          verify_subcommand(),
+                          recover_subcommand(),
+                          journal_subcommand(),
+                          guard_subcommand(),
+                          gate_subcommand(),
+                          dedup_subcommand(),
+                          hot_subcommand(),
+                          takeover_subcommand(),
+                          of_lab("gen", kGenSummary),
+                          of_lab("lab", kLabSummary),
+                          of_lab("demo", kDemoSummary)}};
 }
 
 }  // namespace mankai::command

@@ -28,6 +28,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand gate_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
+[[nodiscard]] Subcommand takeover_subcommand();
 
 // Subcommands of `mankai guard`.
 [[nodiscard]] Subcommand guard_build_subcommand();
@@ -47,6 +48,10 @@ namespace mankai::command {
 [[nodiscard]] Subcommand gate_check_subcommand();
 [[nodiscard]] Subcommand gate_status_subcommand();
 [[nodiscard]] Subcommand gate_drop_subcommand();
+
+// Subcommands of `mankai takeover`.
+[[nodiscard]] Subcommand takeover_check_subcommand();
+[[nodiscard]] Subcommand takeover_compare_subcommand();
 
 // The help of `mankai` lists these commands without containing them.
 inline constexpr std::string_view kGenSummary =

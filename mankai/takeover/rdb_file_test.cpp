@@ -303,6 +303,17 @@ TEST(TakeoverSurvey, older_encodings_are_told_apart) {
   }
 }
 
+TEST(TakeoverSurvey, filters_of_valkey_bloom_are_taken_over) {
+  const auto path = mankai::test::shared_data("redisbloom/valkey-bloom.json.gz");
+  MANKAI_SKIP_WITHOUT(path);
+  for (const test::Json& filter : test::read_fixture(path)) {
+    const auto survey = survey_of(file_of(test::unpacked(filter["dump"])));
+    ASSERT_TRUE(survey.has_value()) << survey.error().message();
+    EXPECT_EQ(survey->refused() + survey->doubtful(), 0U);
+    EXPECT_EQ(survey->types.at("bloomfltr").encvers, (std::map<unsigned, std::uint64_t>{{1, 1}}));
+  }
+}
+
 template <class Filter>
 Result<TakeoverSurvey> survey_of(std::string_view type, const Filter& filter) {
   DumpWriter writer(type, 4);

@@ -10,6 +10,7 @@
 #include "mankai/takeover/count_min.hpp"
 #include "mankai/takeover/cuckoo_chain.hpp"
 #include "mankai/takeover/heavy_keeper.hpp"
+#include "mankai/takeover/valkey_bloom.hpp"
 
 namespace mankai::takeover {
 namespace {
@@ -82,7 +83,8 @@ struct KnownType {
 };
 
 constexpr std::array kKnownTypes = {
-    KnownType{.name = "MBbloom--", .family = "BF", .load = load_bloom<BloomChain>},
+    KnownType{.name = BloomChain::kTypeName, .family = "BF", .load = load_bloom<BloomChain>},
+    KnownType{.name = ValkeyBloom::kTypeName, .family = "BF", .load = load_bloom<ValkeyBloom>},
     KnownType{.name = "MBbloomCF", .family = "CF", .load = load_cuckoo},
     KnownType{.name = "CMSk-TYPE", .family = "CMS", .load = load_count_min},
     KnownType{.name = "TopK-TYPE", .family = "TOPK", .load = load_top},
@@ -120,10 +122,9 @@ class Surveyor {
  public:
   explicit Surveyor(RdbFileReader& file) noexcept : file_(file) {}
 
-  Result<TakeoverSurvey> run(const std::function<void(std::uint64_t)>& progress) {
+  Result<TakeoverSurvey> run() {
     for (;;) {
       MANKAI_ASSIGN(const auto key, file_.next());
-      progress(file_.offset());
       if (!key) {
         break;
       }
@@ -230,8 +231,6 @@ std::string_view TakeoverSurvey::engines() const noexcept {
                              : "Redis 8.6 and later, Valkey 9 and later with rdb-version-check relaxed";
 }
 
-Result<TakeoverSurvey> survey_rdb(RdbFileReader& file, const std::function<void(std::uint64_t)>& progress) {
-  return Surveyor(file).run(progress);
-}
+Result<TakeoverSurvey> survey_rdb(RdbFileReader& file) { return Surveyor(file).run(); }
 
 }  // namespace mankai::takeover

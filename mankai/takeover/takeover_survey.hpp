@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -57,11 +56,10 @@ struct TakeoverSurvey {
 };
 
 /// Reads a whole file, loads every value of RedisBloom and valkey-bloom as a server with Mankai's module would, and
-/// counts. Calls `progress` after each key with the bytes read so far.
+/// counts.
 ///
 /// Cost:    a pass over the bytes for the checksum, and one over the cells of filters. Memory: twice the largest value.
 /// Errors:  as RdbFileReader; out_of_space for a value that does not fit into memory.
-[[nodiscard]] Result<TakeoverSurvey> survey_rdb(
-    RdbFileReader& file, const std::function<void(std::uint64_t)>& progress = [](std::uint64_t) {});
+[[nodiscard]] Result<TakeoverSurvey> survey_rdb(RdbFileReader& file);
 
 }  // namespace mankai::takeover

@@ -1,0 +1,392 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <random>
+
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/remote.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/takeover_values.hpp"
+#include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/filter/spec.hpp"
+#include "mankai/remote/redis_client.hpp"
+
+namespace mankai::command {
+namespace {
+
+using Outcome = ValueComparison::Outcome;
+
+constexpr Duration kTimeout = std::chrono::seconds(30);
+constexpr std::string_view kKeysPerScan = "200";
+constexpr std::size_t kMostListed = 1000;
+
+struct TakeoverCompareRequest {
+  std::string old_address;
+  std::string new_address;
+  std::optional<std::uint64_t> database;
+  std::uint64_t sample = 100;
+  std::string items;
+  Duration ttl_tolerance = std::chrono::seconds(5);
+  std::string resume;
+  std::uint64_t list = 20;
+  bool json = false;
+};
+
+/// Where the comparison is, and what it has found. A file of lines NAME VALUE keeps it.
+struct CompareState {
+  std::uint64_t pass = 0;  ///< 0: the keys of the old server; 1: those that only the new one has
+  std::uint64_t database = 0;
+  std::uint64_t cursor = 0;
+  std::uint64_t keys = 0;
+  std::uint64_t identical = 0;
+  std::uint64_t alike = 0;
+  std::uint64_t different = 0;
+  std::uint64_t is_done = 0;
+
+  template <class Use>
+  void for_each(const Use& use) {
+    use("pass", pass);
+    use("database", database);
+    use("cursor", cursor);
+    use("keys", keys);
+    use("identical", identical);
+    use("alike", alike);
+    use("different", different);
+    use("done", is_done);
+  }
+};
+
+struct Difference {
+  std::uint64_t database;
+  std::string key;
+  std::string what;
+};
+
+constexpr std::string_view kStateBegin = "mankai takeover compare 1\n";
+
+std::string servers_text(const TakeoverCompareRequest& request) {
+  return fmt::format("{}{} {}\n", kStateBegin, request.old_address, request.new_address);
+}
+
+Result<CompareState> read_state(const TakeoverCompareRequest& request) {
+  CompareState state;
+  if (request.resume.empty()) {
+    return state;
+  }
+  const auto bytes = read_file(request.resume);
+  if (!bytes) {
+    return bytes.error().code == ErrorCode::not_found ? Result<CompareState>(state) : std::unexpected(bytes.error());
+  }
+  std::string_view text(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->size());
+  const std::string begin = servers_text(request);
+  if (!text.starts_with(begin)) {
+    return fail(ErrorCode::invalid_argument,
+                request.resume + ": is not the state of a comparison of these servers; give another --resume FILE");
+  }
+  text.remove_prefix(begin.size());
+  bool is_valid = true;
+  state.for_each([&](std::string_view name, std::uint64_t& value) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const auto number =
+        line.starts_with(name) ? to_number<std::uint64_t>(line.substr(std::min(name.size() + 1, end))) : std::nullopt;
+    is_valid = is_valid && number.has_value();
+    value = number.value_or(0);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  });
+  return is_valid ? Result<CompareState>(state)
+                  : fail(ErrorCode::corrupt, request.resume + ": the state of the comparison is corrupt; remove it");
+}
+
+Result<void> write_state(const TakeoverCompareRequest& request, CompareState& state) {
+  if (request.resume.empty()) {
+    return {};
+  }
+  std::string text = servers_text(request);
+  state.for_each([&](std::string_view name, std::uint64_t value) { text += fmt::format("{} {}\n", name, value); });
+  return write_file(request.resume, std::as_bytes(std::span(text)), Existing::replace);
+}
+
+Result<RedisAddress> address_of(const std::string& text, const char* variable) {
+  MANKAI_ASSIGN(auto address, parse_redis_address(text));
+  if (address.database != 0) {
+    return fail(ErrorCode::invalid_argument, text + ": names a database; give --database instead");
+  }
+  if (const char* const password = std::getenv(variable); password != nullptr) {
+    address.password = password;
+  }
+  add_password(address);
+  return address;
+}
+
+Result<std::vector<std::string>> probes_of(const TakeoverCompareRequest& request) {
+  std::vector<std::string> probes;
+  std::mt19937_64 random;  // the same probes in every run
+  for (std::uint64_t i = 0; i < request.sample; ++i) {
+    probes.push_back(fmt::format("mankai-probe-{:016x}", random()));
+  }
+  if (!request.items.empty()) {
+    MANKAI_ASSIGN(auto input, Input::open({.paths = {request.items}}));
+    for (;;) {
+      MANKAI_ASSIGN(const auto lines, input.next_batch());
+      if (lines.empty()) {
+        break;
+      }
+      probes.insert(probes.end(), lines.begin(), lines.end());
+    }
+  }
+  return probes;
+}
+
+class Comparison {
+ public:
+  Comparison(const TakeoverCompareRequest& request, RedisAddress older, RedisAddress newer,
+             ValueCompareSettings settings, CompareState state)
+      : request_(request),
+        old_(std::move(older)),
+        new_(std::move(newer)),
+        settings_(std::move(settings)),
+        state_(state) {}
+
+  Result<void> run() {
+    while (state_.pass < 2 && stop_signal() == 0) {
+      const RedisAddress& scanned = state_.pass == 0 ? old_ : new_;
+      MANKAI_ASSIGN(const auto databases, databases_of(scanned));
+      for (const std::uint64_t database : databases) {
+        if (database >= state_.database && stop_signal() == 0) {
+          state_.cursor = database == state_.database ? state_.cursor : 0;
+          state_.database = database;
+          MANKAI_TRY(run_database());
+        }
+      }
+      if (stop_signal() == 0) {
+        ++state_.pass;
+        state_.database = 0;
+        state_.cursor = 0;
+      }
+    }
+    state_.is_done = static_cast<std::uint64_t>(state_.pass == 2);
+    clear_progress();
+    return write_state(request_, state_);
+  }
+
+  [[nodiscard]] const CompareState& state() const noexcept { return state_; }
+  [[nodiscard]] const std::vector<Difference>& differences() const noexcept { return differences_; }
+
+ private:
+  // Databases that have keys: "db0", "db1" in INFO keyspace.
+  Result<std::vector<std::uint64_t>> databases_of(const RedisAddress& address) const {
+    if (request_.database) {
+      return std::vector<std::uint64_t>{*request_.database};
+    }
+    MANKAI_ASSIGN(auto connection, within(to_text(address), RedisConnection::open(address, kTimeout)));
+    MANKAI_ASSIGN(const auto info,
+                  within(to_text(address), connection.must(std::array<std::string_view, 2>{"INFO", "keyspace"})));
+    std::vector<std::uint64_t> databases;
+    constexpr std::string_view kBegin = "\ndb";
+    for (std::size_t at = 0; (at = info.text.find(kBegin, at)) != std::string::npos;) {
+      at += kBegin.size();
+      const std::size_t end = std::min(info.text.find(':', at), info.text.size());
+      if (const auto number = to_number<std::uint64_t>(std::string_view(info.text).substr(at, end - at))) {
+        databases.push_back(*number);
+      }
+    }
+    return databases;
+  }
+
+  Result<void> run_database() {
+    RedisAddress older = old_;
+    RedisAddress newer = new_;
+    older.database = newer.database = static_cast<std::uint32_t>(state_.database);
+    const RedisAddress& scanned = state_.pass == 0 ? older : newer;
+    MANKAI_ASSIGN(auto scan, within(to_text(scanned), RedisConnection::open(scanned, kTimeout)));
+    MANKAI_ASSIGN(auto old_client, RedisClient::connect(older, kTimeout));
+    MANKAI_ASSIGN(auto new_client, RedisClient::connect(newer, kTimeout));
+    ValueComparer comparer(old_client, new_client, settings_);
+    do {
+      const std::string cursor = std::to_string(state_.cursor);
+      MANKAI_ASSIGN(
+          const auto reply,
+          within(to_text(scanned), scan.must(std::array<std::string_view, 4>{"SCAN", cursor, "COUNT", kKeysPerScan})));
+      const auto next = reply.members.size() == 2 ? to_number<std::uint64_t>(reply.members[0].text) : std::nullopt;
+      if (!next) {
+        return fail(ErrorCode::corrupt, to_text(scanned) + ": unexpected reply to SCAN");
+      }
+      MANKAI_TRY(state_.pass == 0 ? compare_keys(reply.members[1].members, comparer)
+                                  : find_new_keys(reply.members[1].members, old_client));
+      state_.cursor = *next;
+      MANKAI_TRY(write_state(request_, state_));
+      show_progress();
+    } while (state_.cursor != 0 && stop_signal() == 0);
+    return {};
+  }
+
+  Result<void> compare_keys(std::span<const RedisReply> keys, ValueComparer& comparer) {
+    for (const RedisReply& key : keys) {
+      MANKAI_ASSIGN(auto found, comparer.compare(key.text));
+      count(key.text, std::move(found));
+    }
+    return {};
+  }
+
+  void count(const std::string& key, ValueComparison found) {
+    if (found.outcome == Outcome::absent) {
+      return;
+    }
+    ++state_.keys;
+    switch (found.outcome) {
+      case Outcome::identical: ++state_.identical; break;
+      case Outcome::alike: ++state_.alike; break;
+      case Outcome::different: add_difference(key, std::move(found.difference)); break;
+      case Outcome::absent: break;
+    }
+  }
+
+  // Keys of the new server that the old one has were compared in the first pass.
+  Result<void> find_new_keys(std::span<const RedisReply> keys, RedisClient& older) {
+    for (const RedisReply& key : keys) {
+      older.send(request_of(std::array<std::string_view, 2>{"EXISTS", key.text}), key.text);
+    }
+    for (const RedisReply& key : keys) {
+      MANKAI_ASSIGN(const auto exists, older.receive());
+      if (!exists.reply.error().empty()) {
+        return refused_by_redis(exists.reply.error());
+      }
+      if (exists.reply.integer == 0) {
+        ++state_.keys;
+        add_difference(key.text, "absent in the old server");
+      }
+    }
+    return {};
+  }
+
+  void add_difference(const std::string& key, std::string what) {
+    ++state_.different;
+    if (differences_.size() < std::min<std::uint64_t>(request_.list, kMostListed)) {
+      differences_.push_back({.database = state_.database, .key = key, .what = std::move(what)});
+    }
+  }
+
+  void show_progress() const {
+    show_step(fmt::format("database {}: {} compared, {} differ", state_.database, counted(state_.keys, "key"),
+                          human_count(state_.different)));
+  }
+  static void clear_progress() { show_step(""); }
+
+  const TakeoverCompareRequest& request_;
+  RedisAddress old_;
+  RedisAddress new_;
+  ValueCompareSettings settings_;
+  CompareState state_;
+  std::vector<Difference> differences_;
+};
+
+std::string text_of(const Comparison& comparison) {
+  std::string text;
+  for (const Difference& difference : comparison.differences()) {
+    text += fmt::format("different: key \"{}\" in database {}: {}\n", printable(difference.key), difference.database,
+                        difference.what);
+  }
+  const CompareState& state = comparison.state();
+  if (state.different > comparison.differences().size()) {
+    text += fmt::format("and {} more\n", human_count(state.different - comparison.differences().size()));
+  }
+  return text + fmt::format("{} compared: {} identical, {} with the same counts and answers, {} different{}\n",
+                            counted(state.keys, "key"), human_count(state.identical), human_count(state.alike),
+                            human_count(state.different), state.is_done != 0 ? "" : "; stopped before the end");
+}
+
+Report report_of(const TakeoverCompareRequest& request, const Comparison& comparison) {
+  const CompareState& state = comparison.state();
+  Report report;
+  report.add("old", request.old_address);
+  report.add("new", request.new_address);
+  report.add("ok", state.is_done != 0 && state.different == 0);
+  report.add("done", state.is_done != 0);
+  report.add("keys", state.keys);
+  report.add("identical", state.identical);
+  report.add("alike", state.alike);
+  report.add("different", state.different);
+  std::vector<Report> differences;
+  for (const Difference& difference : comparison.differences()) {
+    Report& each = differences.emplace_back();
+    each.add("database", difference.database);
+    add_bytes("key", difference.key, each);
+    each.add("difference", difference.what);
+  }
+  report.add_list("differences", std::move(differences));
+  return report;
+}
+
+Result<int> run(const TakeoverCompareRequest& request) {
+  MANKAI_ASSIGN(auto older, address_of(request.old_address, "MANKAI_REDIS_OLD_PASSWORD"));
+  MANKAI_ASSIGN(auto newer, address_of(request.new_address, "MANKAI_REDIS_PASSWORD"));
+  MANKAI_ASSIGN(auto state, read_state(request));
+  MANKAI_ASSIGN(auto probes, probes_of(request));
+  if (state.is_done != 0) {
+    state = {};
+  }
+  catch_stop_signals();
+  Comparison comparison(request, std::move(older), std::move(newer),
+                        {.probes = std::move(probes), .ttl_tolerance = request.ttl_tolerance}, state);
+  const auto compared = comparison.run();
+  if (!compared) {
+    show_step("");
+    return std::unexpected(compared.error());
+  }
+  MANKAI_TRY(write_output(request.json ? report_of(request, comparison).json() : text_of(comparison)));
+  const bool is_same = comparison.state().different == 0;
+  return exit_code_after_stop(static_cast<int>(is_same ? ExitCode::fine : ExitCode::negative));
+}
+
+}  // namespace
+
+Subcommand takeover_compare_subcommand() {
+  auto request = std::make_shared<TakeoverCompareRequest>();
+  return {
+      .name = "takeover compare",
+      .summary = "say whether two servers hold the same keys",
+      .description =
+          "Compares every key of two servers, of RedisBloom, valkey-bloom or Mankai's module: types, times to live, "
+          "and values. Filters and sketches of one type are compared byte by byte, top-k lists item by item, and each "
+          "is asked for random items and for those of --items. Of a filter that MANKAI.CONVERT changed, the counts "
+          "must be equal, and no item that the old server has may be absent. Strings are compared whole, other types "
+          "of the engine by their bytes or, if these differ, by their sizes.\n\nA key that differs is compared a "
+          "second time. Both servers may run, but items that are added meanwhile can appear as differences: compare "
+          "when no client writes and the new server has caught up. It only reads; a value is held in memory once per "
+          "server.\n\nWith --resume, the comparison continues where it stopped. Of a cluster, run it for each primary "
+          "of the old one. Passwords are taken from MANKAI_REDIS_PASSWORD in the environment, for the old server from "
+          "MANKAI_REDIS_OLD_PASSWORD if that is set. The exit code is 0 if nothing differs, otherwise 1.",
+      .examples = {{"mankai takeover compare redis://old redis://new", "all databases"},
+                   {"mankai takeover compare redis://old redis://new --items urls.txt --resume compare.state",
+                    "also asks every filter for these items; continues after an interruption"},
+                   {"mankai takeover compare unix:/run/old.sock redis://new:6380 --json", "for programs"}},
+      .options = {positional("OLD",
+                             "Server to compare with: redis://[USER@]HOST[:PORT], rediss:// for TLS, or unix:/PATH.",
+                             ValueKind::text, request->old_address),
+                  positional("NEW", "Server that replaces it.", ValueKind::text, request->new_address),
+                  parsed_option("--database", "N", "Compare only this database [default: all that have keys].",
+                                parse_count, request->database),
+                  parsed_option("--sample", "N", "Number of random items to ask of each filter [default: 100].",
+                                parse_count, request->sample),
+                  text_option("--items", "FILE", "Items to ask of each filter as well, one per line.", ValueKind::file,
+                              request->items),
+                  parsed_option("--ttl-tolerance", "TIME", "Ignore smaller differences of times to live [default: 5s].",
+                                parse_duration, request->ttl_tolerance),
+                  text_option("--resume", "FILE",
+                              "Keep the position and the counts in FILE, and continue from it if it exists.",
+                              ValueKind::file, request->resume),
+                  parsed_option("--list", "N", "Number of differences to print, at most 1000 [default: 20].",
+                                parse_count, request->list),
+                  flag("--json", "Print a JSON object.", request->json)},
+      .run = [request] { return run(*request); }};
+}
+
+}  // namespace mankai::command
