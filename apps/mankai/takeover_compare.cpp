@@ -133,7 +133,9 @@ Result<std::vector<std::string>> probes_of(const TakeoverCompareRequest& request
     probes.push_back(fmt::format("mankai-probe-{:016x}", random()));
   }
   if (!request.items.empty()) {
-    MANKAI_ASSIGN(auto input, Input::open({.paths = {request.items}}));
+    InputRequest file;
+    file.paths.push_back(request.items);
+    MANKAI_ASSIGN(auto input, Input::open(file));
     for (;;) {
       MANKAI_ASSIGN(const auto lines, input.next_batch());
       if (lines.empty()) {

@@ -38,6 +38,7 @@ struct SurveyFinding {
   std::string_view remedy = {};
 };
 
+/// The outcome of survey_rdb.
 struct TakeoverSurvey {
   /// Kept findings. Their number is that of all refused and doubtful values.
   static constexpr std::size_t kMostFindings = 1000;
