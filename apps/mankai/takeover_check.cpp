@@ -15,7 +15,6 @@
 namespace mankai::command {
 namespace {
 
-using takeover::kRdbKinds;
 using takeover::RdbFileReader;
 using takeover::RdbKind;
 using takeover::SurveyedType;

@@ -159,15 +159,7 @@ class Comparison {
 
   Result<void> run() {
     while (state_.pass < 2 && stop_signal() == 0) {
-      const RedisAddress& scanned = state_.pass == 0 ? old_ : new_;
-      MANKAI_ASSIGN(const auto databases, databases_of(scanned));
-      for (const std::uint64_t database : databases) {
-        if (database >= state_.database && stop_signal() == 0) {
-          state_.cursor = database == state_.database ? state_.cursor : 0;
-          state_.database = database;
-          MANKAI_TRY(run_database());
-        }
-      }
+      MANKAI_TRY(run_pass());
       if (stop_signal() == 0) {
         ++state_.pass;
         state_.database = 0;
@@ -175,7 +167,6 @@ class Comparison {
       }
     }
     state_.is_done = static_cast<std::uint64_t>(state_.pass == 2);
-    clear_progress();
     return write_state(request_, state_);
   }
 
@@ -203,6 +194,19 @@ class Comparison {
     return databases;
   }
 
+  Result<void> run_pass() {
+    MANKAI_ASSIGN(const auto databases, databases_of(state_.pass == 0 ? old_ : new_));
+    for (const std::uint64_t database : databases) {
+      if (database < state_.database || stop_signal() != 0) {
+        continue;
+      }
+      state_.cursor = database == state_.database ? state_.cursor : 0;
+      state_.database = database;
+      MANKAI_TRY(run_database());
+    }
+    return {};
+  }
+
   Result<void> run_database() {
     RedisAddress older = old_;
     RedisAddress newer = new_;
@@ -224,6 +228,7 @@ class Comparison {
       MANKAI_TRY(state_.pass == 0 ? compare_keys(reply.members[1].members, comparer)
                                   : find_new_keys(reply.members[1].members, old_client));
       state_.cursor = *next;
+      state_.database += static_cast<std::uint64_t>(state_.cursor == 0);  // a later run does not count it again
       MANKAI_TRY(write_state(request_, state_));
       show_progress();
     } while (state_.cursor != 0 && stop_signal() == 0);
@@ -231,9 +236,13 @@ class Comparison {
   }
 
   Result<void> compare_keys(std::span<const RedisReply> keys, ValueComparer& comparer) {
+    std::vector<std::string_view> names;
     for (const RedisReply& key : keys) {
-      MANKAI_ASSIGN(auto found, comparer.compare(key.text));
-      count(key.text, std::move(found));
+      names.emplace_back(key.text);
+    }
+    MANKAI_ASSIGN(auto found, comparer.compare(names));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      count(keys[i].text, std::move(found[i]));
     }
     return {};
   }
@@ -280,7 +289,6 @@ class Comparison {
     show_step(fmt::format("database {}: {} compared, {} differ", state_.database, counted(state_.keys, "key"),
                           human_count(state_.different)));
   }
-  static void clear_progress() { show_step(""); }
 
   const TakeoverCompareRequest& request_;
   RedisAddress old_;
@@ -339,10 +347,8 @@ Result<int> run(const TakeoverCompareRequest& request) {
   Comparison comparison(request, std::move(older), std::move(newer),
                         {.probes = std::move(probes), .ttl_tolerance = request.ttl_tolerance}, state);
   const auto compared = comparison.run();
-  if (!compared) {
-    show_step("");
-    return std::unexpected(compared.error());
-  }
+  show_step("");
+  MANKAI_TRY(compared);
   MANKAI_TRY(write_output(request.json ? report_of(request, comparison).json() : text_of(comparison)));
   const bool is_same = comparison.state().different == 0;
   return exit_code_after_stop(static_cast<int>(is_same ? ExitCode::fine : ExitCode::negative));

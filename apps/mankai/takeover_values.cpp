@@ -73,35 +73,66 @@ bool is_equal(const RedisReply& a, const RedisReply& b) {
   return a.integer == b.integer && std::ranges::equal(a.members, b.members, is_equal);
 }
 
+Result<RedisReply> receive(RedisClient& client) {
+  MANKAI_ASSIGN(auto answer, client.receive());
+  const std::string_view error = answer.reply.error();
+  if (error.starts_with("NOPERM") || error.starts_with("NOAUTH")) {
+    return std::unexpected(refused_by_redis(error).error().within(to_text(client.address())));
+  }
+  return std::move(answer.reply);
+}
+
 ValueComparison different(std::string difference) {
   return {.outcome = Outcome::different, .difference = std::move(difference)};
 }
 
 }  // namespace
 
-Result<ValueComparison> ValueComparer::compare(std::string_view key) {
-  MANKAI_ASSIGN(auto found, compare_once(key));
-  return found.outcome == Outcome::different ? compare_once(key) : std::move(found);
+Result<std::vector<ValueComparison>> ValueComparer::compare(std::span<const std::string_view> keys) {
+  MANKAI_ASSIGN(const auto heads, ask_heads(keys));
+  std::vector<ValueComparison> found;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    MANKAI_ASSIGN(auto each, compare_once(keys[i], heads[2 * i], heads[2 * i + 1]));
+    if (each.outcome == Outcome::different) {
+      MANKAI_ASSIGN(const auto again, ask_heads(keys.subspan(i, 1)));
+      MANKAI_ASSIGN(each, compare_once(keys[i], again[0], again[1]));
+    }
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Result<std::vector<ValueComparer::Replies>> ValueComparer::ask_all(std::span<const Words> requests) {
+  for (const Words& words : requests) {
+    const std::string request = request_of(words);
+    const std::string_view key = words.at(1);
+    old_.send(request, key);
+    new_.send(request, key);
+  }
+  std::vector<Replies> replies;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    MANKAI_ASSIGN(auto older, receive(old_));
+    MANKAI_ASSIGN(auto newer, receive(new_));
+    replies.push_back({.older = std::move(older), .newer = std::move(newer)});
+  }
+  return replies;
 }
 
 Result<ValueComparer::Replies> ValueComparer::ask(const Words& words) {
-  const std::string request = request_of(words);
-  const std::string_view key = words.at(1);
-  old_.send(request, key);
-  new_.send(request, key);
-  MANKAI_ASSIGN(auto older, old_.receive());
-  MANKAI_ASSIGN(auto newer, new_.receive());
-  for (const auto& [answer, client] : {std::pair(&older, &old_), std::pair(&newer, &new_)}) {
-    const std::string_view error = answer->reply.error();
-    if (error.starts_with("NOPERM") || error.starts_with("NOAUTH")) {
-      return std::unexpected(refused_by_redis(error).error().within(to_text(client->address())));
-    }
-  }
-  return Replies{.older = std::move(older.reply), .newer = std::move(newer.reply)};
+  MANKAI_ASSIGN(auto replies, ask_all(std::span(&words, 1)));
+  return std::move(replies.front());
 }
 
-Result<ValueComparison> ValueComparer::compare_once(std::string_view key) {
-  MANKAI_ASSIGN(const auto types, ask({"TYPE", key}));
+Result<std::vector<ValueComparer::Replies>> ValueComparer::ask_heads(std::span<const std::string_view> keys) {
+  std::vector<Words> requests;
+  for (const std::string_view key : keys) {
+    requests.push_back({"TYPE", key});
+    requests.push_back({"PTTL", key});
+  }
+  return ask_all(requests);
+}
+
+Result<ValueComparison> ValueComparer::compare_once(std::string_view key, const Replies& types, const Replies& ttl) {
   const std::string_view type = types.older.text;
   const std::string_view new_type = types.newer.text;
   if (type == "none" && new_type == "none") {
@@ -114,7 +145,7 @@ Result<ValueComparison> ValueComparer::compare_once(std::string_view key) {
   if (type != new_type && (family.empty() || family != find(kFilters, new_type))) {
     return different(old_and_new("type", types.older, types.newer));
   }
-  MANKAI_ASSIGN(std::string difference, ttl_difference(key));
+  std::string difference = ttl_difference(ttl);
   if (!difference.empty()) {
     return different(std::move(difference));
   }
@@ -128,8 +159,7 @@ Result<ValueComparison> ValueComparer::compare_once(std::string_view key) {
   return difference.empty() ? ValueComparison{.outcome = Outcome::alike} : different(std::move(difference));
 }
 
-Result<std::string> ValueComparer::ttl_difference(std::string_view key) {
-  MANKAI_ASSIGN(const auto ttl, ask({"PTTL", key}));
+std::string ValueComparer::ttl_difference(const Replies& ttl) const {
   const bool has_none = ttl.older.integer < 0 || ttl.newer.integer < 0;
   const Duration difference = std::chrono::milliseconds(std::abs(ttl.older.integer - ttl.newer.integer));
   const bool is_same = has_none ? ttl.older.integer == ttl.newer.integer : difference <= settings_.ttl_tolerance;
@@ -240,7 +270,7 @@ Result<std::string> ValueComparer::facts_difference(std::string_view key, std::s
       continue;
     }
     if (!is_equal(facts.older.members[i + 1], *newer)) {
-      return old_and_new(command + " " + name, facts.older.members[i + 1], *newer);
+      return old_and_new(fmt::format("{} {}", command, name), facts.older.members[i + 1], *newer);
     }
   }
   return std::string();

@@ -36,7 +36,9 @@ struct ValueCompareSettings {
 /// Values of one type: their bytes (SCANDUMP of BF and CF, DUMP of others), except top-k lists, whose bytes have
 /// pointers: their lists. Engine's types other than strings are alike if their sizes agree. Values of two types of one
 /// family, after MANKAI.CONVERT: counts; and no item that the old server has may be absent, or counted less.
-/// Cost:    4 round trips per key, and one per 16 MiB of a filter; memory: two values, or two chunks of filters.
+/// Cost:    a round trip for all keys, one per value or 16 MiB of a filter, and one per 1000 probes; memory: two
+/// values,
+///          or two chunks of filters.
 /// Errors:  as RedisClient; invalid_argument if a server refuses access to a command.
 /// Threads: one at a time.
 class ValueComparer {
@@ -44,8 +46,8 @@ class ValueComparer {
   ValueComparer(RedisClient& old_server, RedisClient& new_server, const ValueCompareSettings& settings) noexcept
       : old_(old_server), new_(new_server), settings_(settings) {}
 
-  /// A difference is looked at twice, since a live value may change between two replies.
-  [[nodiscard]] Result<ValueComparison> compare(std::string_view key);
+  /// A difference is looked at twice, since a live value may change between two replies. Shape: keys[c], result[c].
+  [[nodiscard]] Result<std::vector<ValueComparison>> compare(std::span<const std::string_view> keys);
 
  private:
   struct Replies {
@@ -54,10 +56,13 @@ class ValueComparer {
   };
   using Words = std::vector<std::string_view>;
 
-  [[nodiscard]] Result<ValueComparison> compare_once(std::string_view key);
+  [[nodiscard]] Result<std::vector<Replies>> ask_all(std::span<const Words> requests);
   [[nodiscard]] Result<Replies> ask(const Words& words);
+  /// Types and times to live: two Replies per key.
+  [[nodiscard]] Result<std::vector<Replies>> ask_heads(std::span<const std::string_view> keys);
+  [[nodiscard]] Result<ValueComparison> compare_once(std::string_view key, const Replies& types, const Replies& ttl);
   /// Empty if the times to live agree.
-  [[nodiscard]] Result<std::string> ttl_difference(std::string_view key);
+  [[nodiscard]] std::string ttl_difference(const Replies& ttl) const;
   [[nodiscard]] Result<ValueComparison> compare_values(std::string_view key, std::string_view type);
   [[nodiscard]] Result<ValueComparison> compare_engine_values(std::string_view key, std::string_view type);
   [[nodiscard]] Result<bool> has_same_dump(std::string_view key);
