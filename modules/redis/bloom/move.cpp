@@ -88,17 +88,14 @@ Result<void> load_bloom_chunk(BloomLookup& lookup, const Chunk& chunk, MemoryLim
   if (lookup.found() != nullptr) {
     return refuse(kBadData);
   }
-  return is_header_of_redisbloom(chunk.data) ? load_header_of_redisbloom(lookup, chunk.data, limit)
-                                             : load_header(lookup, chunk.data, limit);
+  if (!is_header_of_redisbloom(chunk.data)) {
+    return is_old_header ? refuse(kNotFound) : load_header(lookup, chunk.data, limit);
+  }
+  const auto loaded = load_header_of_redisbloom(lookup, chunk.data, limit);
+  return loaded || !is_old_header ? loaded : refuse(kNotFound);
 }
 
-// An empty filter has no chunks, as in RedisBloom.
 Answer reply_chunk_of_redisbloom(const Call& call, const takeover::BloomChain& filter, std::uint64_t iterator) {
-  if (filter.keys_inserted() == 0) {
-    engine.reply_with_array(call.context(), 2);
-    engine.reply_with_long_long(call.context(), 0);
-    return engine.reply_with_null(call.context());
-  }
   if (iterator == 0) {
     return reply_chunk(call, kHeaderIterator, filter.header());
   }

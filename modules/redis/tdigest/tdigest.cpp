@@ -70,13 +70,13 @@ class TDigestKey {
     for (double& bound : bounds_) {
       MANKAI_ASSIGN(bound, reader.real());
     }
-    for (std::int64_t& count : counts_) {
-      MANKAI_ASSIGN(count, reader.signed_number());
+    for (std::uint64_t& count : counts_) {
+      MANKAI_ASSIGN(count, reader.unsigned_number());
     }
     for (double& weight : weights_) {
       MANKAI_ASSIGN(weight, reader.real());
     }
-    const auto merged = static_cast<std::uint64_t>(counts_[1]);
+    const std::uint64_t merged = counts_[1];
     if (merged > kMostCentroids) {
       return fail(ErrorCode::corrupt, "an impossible count of centroids");
     }
@@ -91,8 +91,8 @@ class TDigestKey {
     for (const double bound : bounds_) {
       writer.real(bound);
     }
-    for (const std::int64_t count : counts_) {
-      writer.signed_number(count);
+    for (const std::uint64_t count : counts_) {
+      writer.unsigned_number(count);
     }
     for (const double weight : weights_) {
       writer.real(weight);
@@ -102,10 +102,10 @@ class TDigestKey {
     }
   }
 
-  std::array<double, 3> bounds_{};        // compression, minimum, maximum
-  std::array<std::int64_t, 4> counts_{};  // capacity, merged, unmerged, compressions
-  std::array<double, 2> weights_{};       // merged, unmerged
-  std::vector<double> centroids_;         // means, then weights
+  std::array<double, 3> bounds_{};         // compression, minimum, maximum
+  std::array<std::uint64_t, 4> counts_{};  // capacity, merged, unmerged, compressions
+  std::array<double, 2> weights_{};        // merged, unmerged
+  std::vector<double> centroids_;          // means, then weights
   [[no_unique_address]] Counted<TDigestKey> counted_;
 };
 
