@@ -262,9 +262,10 @@ Result<double> RdbFileReader::Fields::real() {
 }
 
 Result<std::span<const std::byte>> RdbFileReader::Fields::string() {
-  MANKAI_TRY(file_.fill(1));
-  if (!file_.window().empty() && file_.window().front() == static_cast<std::byte>(FieldType::string)) {
-    MANKAI_TRY(file_.fill_string(1));
+  MANKAI_TRY(file_.fill(kLookAhead));
+  ByteCursor cursor(file_.window());
+  if (take_rdb_number(cursor) == static_cast<std::uint64_t>(FieldType::string)) {
+    MANKAI_TRY(file_.fill_string(static_cast<std::size_t>(cursor.offset())));
   }
   return take([](ModuleFieldReader& fields) { return fields.string(); });
 }

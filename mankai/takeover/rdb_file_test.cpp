@@ -220,6 +220,26 @@ TEST(RdbFile, memory_follows_the_bytes_that_are_there) {
   EXPECT_EQ(survey.error().code, ErrorCode::corrupt);
 }
 
+// A field's type is a length, of which engines write the shortest form.
+TEST(RdbFile, fields_are_read_whole_whatever_the_form_of_their_types) {
+  for (const std::string_view type :
+       {std::string_view("\x05"), std::string_view("\x40\x05"), std::string_view("\x80\0\0\0\x05", 5)}) {
+    File file;
+    file.key(7, "k").length(module_id("unknown-t", 0)).raw(type).text(std::string(1000, 'x')).length(0);
+    const ByteBuffer bytes = file.end();
+    for (const std::size_t part : {std::size_t{1}, std::size_t{40}, bytes.size()}) {
+      RdbFileReader reader(reader_of(bytes, part));
+      ASSERT_TRUE(reader.next().value().has_value());
+      const auto size = reader.read([](FieldReader& fields) -> Result<std::size_t> {
+        MANKAI_ASSIGN(const auto string, fields.string());
+        return string.size();
+      });
+      EXPECT_EQ(size.value_or(0), 1000U);
+      EXPECT_FALSE(reader.next().value().has_value());
+    }
+  }
+}
+
 std::string setup_file(std::string_view name) {
   std::ifstream file(mankai::test::shared_data("redisbloom") / (std::string(name) + ".rdb.gz"), std::ios::binary);
   return test::inflated(std::string((std::istreambuf_iterator<char>(file)), {}));
