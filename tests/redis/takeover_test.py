@@ -290,7 +290,7 @@ class Primary(threading.Thread):
         buffer = b""
         while True:
             buffer += connection.recv(4096)
-            if b"PSYNC" in buffer.upper():
+            if b"\r\nPSYNC\r\n" in buffer.upper():  # a capability is called psync2
                 break
             if buffer.endswith(b"\r\n") and buffer:
                 connection.sendall(b"+PONG\r\n" * buffer.upper().count(b"PING") + b"+OK\r\n" * buffer.upper().count(b"REPLCONF"))
