@@ -117,13 +117,7 @@ Result<BloomSettings> BloomRequest::settings(const Call& call) const {
 
 void replicate_creation(const Call& call, const BloomSettings& settings, const BloomValue& created) {
   if (settings.layout != Layout::mankai) {
-    created.rewrite_foreign([&](const char* command, std::optional<long long> number, std::span<const std::byte> data) {
-      if (number) {
-        engine.replicate(call.context(), command, "slb", call.key(), *number, chars(data), data.size());
-      } else {
-        engine.replicate(call.context(), command, "sb", call.key(), chars(data), data.size());
-      }
-    });
+    created.rewrite_foreign(replicate_to(call));
     return;
   }
   constexpr std::size_t kTextBytes = 64;

@@ -5,7 +5,17 @@
 
 namespace mankai::redis {
 
+using takeover::CuckooChain;
+using takeover::CuckooShape;
+
 Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
+  if (settings.layout == Layout::redisbloom) {
+    MANKAI_ASSIGN(const CuckooShape shape,
+                  CuckooShape::of_capacity(settings.capacity_keys, static_cast<std::uint16_t>(settings.bucket_size),
+                                           static_cast<std::uint16_t>(settings.max_iterations),
+                                           static_cast<std::uint16_t>(settings.expansion)));
+    return from_redisbloom(shape);
+  }
   // Items that expire and can be deleted need counts: see cuckoo.hpp.
   constexpr std::uint32_t kCountsWithTtl = 2;
   MANKAI_ASSIGN(auto filter, Cuckoo::create({.keys = settings.capacity_keys,
@@ -16,23 +26,124 @@ Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
                                              .ttl_resolution = settings.ttl_resolution,
                                              .hash = settings.hash,
                                              .memory = engine_memory()}));
-  return CuckooValue(std::move(filter),
-                     {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations});
+  return CuckooValue(
+      Own{.filter = std::move(filter),
+          .state = {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations}});
 }
 
 Result<CuckooValue> CuckooValue::from_image(AssembledImage source) {
   State state{};
   std::memcpy(&state, source.state.data(), sizeof(state));
   MANKAI_ASSIGN(auto filter, filter_of<Cuckoo>(std::move(source)));
-  return CuckooValue(std::move(filter), state);
+  return CuckooValue(Own{.filter = std::move(filter), .state = state});
+}
+
+Result<CuckooValue> CuckooValue::taken_over(Result<CuckooChain> filter) {
+  if (!filter) {
+    return std::unexpected(std::move(filter.error()));
+  }
+  return CuckooValue(std::make_unique<CuckooChain>(std::move(*filter)));
+}
+
+Result<CuckooValue> CuckooValue::from_redisbloom(const CuckooShape& shape) {
+  return taken_over(CuckooChain::create(shape, engine_memory()));
+}
+
+std::optional<std::size_t> CuckooValue::foreign_format() const noexcept {
+  return redisbloom() != nullptr ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+Result<CuckooValue> CuckooValue::load_foreign(takeover::FieldReader& reader, std::size_t /*format*/, int version) {
+  return taken_over(CuckooChain::load(reader, static_cast<unsigned>(version), engine_memory()));
+}
+
+void CuckooValue::save_foreign(takeover::FieldWriter& writer) const { redisbloom()->save(writer); }
+
+void CuckooValue::rewrite_foreign(const EmitCommand& emit) const {
+  const CuckooChain& filter = *redisbloom();
+  emit("CF.LOADCHUNK", 1, filter.shape().header());
+  if (filter.occupied_cells() == 0) {
+    return;
+  }
+  for (auto chunk = filter.chunk(1); chunk.iterator != 0; chunk = filter.chunk(chunk.iterator)) {
+    emit("CF.LOADCHUNK", static_cast<long long>(chunk.iterator), chunk.bytes);
+  }
+}
+
+Result<CuckooValue> CuckooValue::copy_foreign() const { return taken_over(redisbloom()->clone(engine_memory())); }
+
+Cuckoo* CuckooValue::own() noexcept {
+  auto* held = std::get_if<Own>(&filter_);
+  return held != nullptr ? &held->filter : nullptr;
+}
+
+CuckooChain* CuckooValue::redisbloom() noexcept {
+  auto* held = std::get_if<std::unique_ptr<CuckooChain>>(&filter_);
+  return held != nullptr ? held->get() : nullptr;
+}
+
+EraseResult CuckooValue::erase(std::string_view item) noexcept {
+  if (CuckooChain* chain = redisbloom(); chain != nullptr) {
+    return chain->remove(item) ? EraseResult::erased : EraseResult::absent;
+  }
+  auto& [filter, state] = std::get<Own>(filter_);
+  const EraseResult result = filter.erase(filter.hasher()(item));
+  state.deleted += result == EraseResult::erased ? 1 : 0;
+  return result;
+}
+
+std::uint64_t CuckooValue::count(std::string_view item) const noexcept {
+  return redisbloom() != nullptr ? redisbloom()->count(item) : own()->estimate(own()->hasher()(item)).value;
+}
+
+void CuckooValue::compact() noexcept {
+  if (CuckooChain* chain = redisbloom(); chain != nullptr) {
+    chain->compact();
+    return;
+  }
+  auto& [filter, state] = std::get<Own>(filter_);
+  filter.compact();
+  state.deleted = 0;
+}
+
+CuckooShape CuckooValue::shape() const noexcept {
+  if (redisbloom() != nullptr) {
+    return redisbloom()->shape();
+  }
+  const auto& [filter, state] = std::get<Own>(filter_);
+  return {.items = filter.keys_inserted(),
+          .buckets = filter.cell_count() / cuckoo::kSlotsPerBucket,
+          .deletes = state.deleted,
+          .filters = filter.slice_count(),
+          .bucket_cells = static_cast<std::uint16_t>(state.bucket_size),
+          .max_iterations = static_cast<std::uint16_t>(state.max_iterations),
+          .expansion = static_cast<std::uint16_t>(filter.growth_factor())};
+}
+
+std::size_t CuckooValue::slice_count() const noexcept {
+  return redisbloom() != nullptr ? redisbloom()->shape().filters : own()->slice_count();
 }
 
 ImageParts CuckooValue::parts() const {
-  ImageParts parts = parts_of(filter());
-  const auto bytes = std::as_bytes(std::span(&state_, 1));
+  const auto& [filter, state] = std::get<Own>(filter_);
+  ImageParts parts = parts_of(filter);
+  const auto bytes = std::as_bytes(std::span(&state, 1));
   parts.state.assign(bytes.begin(), bytes.end());
   bind_to_moment(parts);
   return parts;
+}
+
+std::size_t CuckooValue::heap_bytes() const noexcept {
+  return redisbloom() != nullptr ? engine_bytes(sizeof(CuckooChain)) + redisbloom()->memory_bytes()
+                                 : heap_bytes_of(*own());
+}
+
+std::size_t CuckooValue::memory_pieces() const noexcept {
+  return redisbloom() != nullptr ? redisbloom()->memory_pieces() : own()->memory_pieces();
+}
+
+void CuckooValue::relocate(std::size_t piece, const Mover& mover) noexcept {
+  redisbloom() != nullptr ? redisbloom()->relocate(piece, mover) : own()->relocate(piece, mover);
 }
 
 }  // namespace mankai::redis

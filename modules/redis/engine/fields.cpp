@@ -27,4 +27,14 @@ EmitCommand emit_to(Io* io, String* name) {
   };
 }
 
+EmitCommand replicate_to(const Call& call) noexcept {
+  return [&call](const char* command, std::optional<long long> number, std::span<const std::byte> data) {
+    if (number) {
+      engine.replicate(call.context(), command, "slb", call.key(), *number, chars(data), data.size());
+    } else {
+      engine.replicate(call.context(), command, "sb", call.key(), chars(data), data.size());
+    }
+  };
+}
+
 }  // namespace mankai::redis

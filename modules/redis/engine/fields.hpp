@@ -9,6 +9,7 @@
 #include <span>
 
 #include "mankai/takeover/fields.hpp"
+#include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 #include "modules/redis/engine/type.hpp"
@@ -64,5 +65,8 @@ class DigestWriter final : public takeover::FieldWriter {
 
 /// For AOF files. Errors: std::bad_alloc.
 [[nodiscard]] EmitCommand emit_to(Io* io, String* name);
+
+/// For replicas and the AOF file: the commands create the call's key.
+[[nodiscard]] EmitCommand replicate_to(const Call& call) noexcept;
 
 }  // namespace mankai::redis
