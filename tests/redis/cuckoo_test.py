@@ -7,7 +7,7 @@ import time
 
 from client import Error, render
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
-from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module, saved
 
 ITEMS = [f"item{number}" for number in range(300)]
 DAY = 86400
@@ -331,6 +331,137 @@ class KeyTest(KeyMatrix, OneServerTest):
             else:
                 self.assertRegex(reply, "WRONGTYPE", name)
         self.assertEqual(self.client.must("GET", "f"), b"a string")
+
+
+class Chain(Cuckoo):
+    """Filters in RedisBloom's layout."""
+
+    keys = ("default", "grown", "fixed", "emptied")
+    is_of_one_moment = False
+
+    def fill(self, client):
+        client.config("bf.layout", "redisbloom")
+        client.must("CF.INSERT", "default", "ITEMS", *ITEMS[:60])
+        client.must("CF.RESERVE", "grown", 20, "EXPANSION", 2, "BUCKETSIZE", 4, "MAXITERATIONS", 9)
+        client.must("CF.INSERT", "grown", "ITEMS", *ITEMS)
+        client.must("CF.MDEL", "grown", *ITEMS[:30], "absent")
+        client.must("CF.RESERVE", "fixed", 200, "EXPANSION", 0)
+        client.must("CF.INSERT", "fixed", "ITEMS", *ITEMS, *ITEMS[:50])
+        client.must("CF.INSERTNX", "emptied", "CAPACITY", 50, "ITEMS", *ITEMS)
+        client.must("CF.MDEL", "emptied", *ITEMS)
+        client.must("CF.COMPACT", "emptied")
+        client.config("bf.layout", "mankai")
+
+    def chunks(self, client, key):
+        iterator, data = client.must("CF.SCANDUMP", key, 0)
+        chunks = []
+        while iterator:
+            chunks.append((iterator, data))
+            iterator, data = client.must("CF.SCANDUMP", key, iterator)
+        return chunks
+
+
+@needs_module
+class TakeoverTest(RedisTest):
+    """Filters in RedisBloom's layout (takeover_test.py has its answers)."""
+
+    def test_replicas_and_files_have_the_same_bytes(self):
+        primary, replica = self.start(tcp=True, appendonly="yes", aof_use_rdb_preamble="no"), self.start(tcp=True)
+        replica.replicate(primary)
+        client, family = primary.client(), Chain()
+        family.fill(client)
+        self.assertEqual({client.must("TYPE", key) for key in family.keys}, {b"MBbloomCF"})
+        digests = client.must("DEBUG", "DIGEST-VALUE", *family.keys)
+        replica.wait_for_primary(primary)
+        self.assertEqual(replica.client().must("DEBUG", "DIGEST-VALUE", *family.keys), digests)
+        for way in (("DEBUG", "LOADAOF"), ("DEBUG", "RELOAD"), ("BGREWRITEAOF",), ("DEBUG", "LOADAOF")):
+            saved(client, *way) if way == ("BGREWRITEAOF",) else client.must(*way)
+            self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", *family.keys), digests, way)
+
+    def test_a_primary_of_redisbloom_is_obeyed(self):
+        """In the spelling of its clients, and beyond the limits of ours."""
+        server = self.start(appendonly="yes", aof_use_rdb_preamble="no")
+        server.stop()
+        log = b"".join(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words) for words in (
+            line.encode().split() for line in (
+                "CF.RESERVE a 64 JUNK 1 expansion 0 EXPANSION 4 BUCKETSIZE 4", "CF.RESERVE EXPANSION 4 MAXITERATIONS 7",
+                "CF.INSERT b cap 3 I x y", "CF.INSERTNX b nix c 9 items x z", "CF.INSERT mx CAPACITY 2 ITEMS a b c d e f g h i j k l m",
+                "CF.ADD mx n", "CF.RESERVE full 4 EXPANSION 0", "CF.INSERT full ITEMS 1 2 3 4 5 6 7", "CF.ADD full 8",
+                "CF.DEL b y", "CF.DEL b absent", "CF.COMPACT mx")))
+        (path,) = server.folder.glob("appendonlydir/*.incr.aof")
+        path.write_bytes(log)
+        server.start()
+        self.assertNotIn("== CRITICAL ==", server.log(10**6))
+        client = server.client()
+        for key, text in (("a", "bktsize:4 buckets:16 items:0 deletes:0 filters:1 max_iterations:20 expansion:0"),
+                          ("EXPANSION", "bktsize:2 buckets:2 items:0 deletes:0 filters:1 max_iterations:7 expansion:4"),
+                          ("b", "bktsize:2 buckets:1 items:2 deletes:0 filters:1 max_iterations:20 expansion:1"),
+                          ("full", "bktsize:2 buckets:2 items:4 deletes:0 filters:1 max_iterations:20 expansion:0")):
+            self.assertEqual(bytes(client.must("CF.DEBUG", key)).decode(), text)
+        self.assertEqual(client.must("CF.MEXISTS", "mx", *"abcdefghijklmn"), [1] * 14)
+
+
+@needs_module
+class ChainTest(OneServerTest):
+    def setUp(self):
+        super().setUp()
+        self.client.config("bf.layout", "redisbloom")
+        self.addCleanup(self.client.config, "bf.layout", "mankai")
+
+    def test_replies(self):
+        for words, reply in (
+                (("CF.RESERVE", "f", 100, "BUCKETSIZE", 4), "+OK"),
+                (("CF.SCANDUMP", "f", 0), "*[:0 $-1]"),
+                (("CF.ADD", "f", "a", "EX", 10), "-ERR items of this filter do not expire: reserve it with TTL"),
+                (("CF.ADD", "new", "a", "PX", 10), "-ERR items of this filter do not expire: reserve it with TTL"),
+                (("CF.ADVANCE", "f", 1), "-ERR items of this filter do not expire: reserve it with TTL"),
+                (("CF.ADD", "f", "a"), ":1"),
+                (("CF.ADDNX", "f", "a"), ":0"),
+                (("CF.INSERT", "f", "ITEMS", "a", "b"), "*[:1 :1]"),
+                (("CF.INSERTNX", "f", "ITEMS", "a", "c"), "*[:0 :1]"),
+                (("CF.COUNT", "f", "a"), ":2"),
+                (("CF.TTL", "f", "a"), ":-1"),
+                (("CF.TTL", "f", "absent"), ":-2"),
+                (("CF.MDEL", "f", "a", "a", "a"), "*[:1 :1 :0]"),
+                (("CF.INSERT", "g", "NOCREATE", "ITEMS", "a"), "-ERR not found"),
+                (("CF.RESERVE", "f", 100), "-ERR item exists"),
+                (("CF.RESERVE", "own", 100, "TTL", 100), "+OK"),
+                (("TYPE", "own"), "+mankai-cf"),
+                (("TYPE", "f"), "+MBbloomCF"),
+                (("EXISTS", "g", "new"), ":0")):
+            self.assertEqual(render(self.client.call(*words)), reply, words)
+
+    def test_errors_of_chunks(self):
+        self.client.must("CF.INSERT", "f", "CAPACITY", 16, "ITEMS", "a")
+        (_, header), (end, cells) = Chain().chunks(self.client, "f")
+        for words, reply in (
+                (("g", "x", cells), "Invalid position"), (("g", 0, cells), "Invalid position"),
+                (("g", 1, cells), "Invalid header"), (("g", 1, header[:32]), "Invalid header"),
+                (("g", end, cells), "ERR not found"), (("f", 1, header), "ERR item exists"),
+                (("f", end + 1, cells), "Couldn't load chunk!"), (("f", end - 1, cells), "Couldn't load chunk!"),
+                (("f", -1, cells), "Couldn't load chunk!"), (("f", 2, b""), "Couldn't load chunk!")):
+            self.assertEqual(self.client.call("CF.LOADCHUNK", *words), reply, words)
+        self.assertEqual(render(self.client.call("CF.SCANDUMP", "f", end)), "*[:0 $-1]")
+        for name, chunk in (("LOADCHUNK", (1, header)), ("LOADCHUNK", (end - 8, cells[:-8])), ("LOADCHUNK", (end, cells[-8:]))):
+            self.client.must(f"CF.{name}", "g", *chunk)
+        self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
+        self.client.config("bf.filter-memory-limit", 64)
+        self.addCleanup(self.client.config, "bf.filter-memory-limit", 0)
+        self.assertRegex(self.client.call("CF.LOADCHUNK", "h", 1, header), "filter-memory-limit")
+
+    def test_expansions_have_a_limit(self):
+        self.client.config("bf.cf-max-expansions", 1)
+        self.addCleanup(self.client.config, "bf.cf-max-expansions", 32)
+        self.assertEqual(self.client.call("CF.ADD", "f", "a"), "Maximum expansions reached")
+        self.assertEqual(self.client.must("CF.EXISTS", "f", "a"), 0)
+        self.assertEqual(self.client.must("TYPE", "f"), b"MBbloomCF")
+
+    def test_a_batch_that_would_take_seconds_is_refused(self):
+        items = [str(number) for number in range(20_000)]
+        for options in (("EXPANSION", 0, "MAXITERATIONS", 65535), ("EXPANSION", 1)):
+            self.client.must("DEL", "f")
+            self.client.must("CF.RESERVE", "f", 4, *options)
+            self.assertRegex(self.client.call("CF.INSERT", "f", "ITEMS", *items), "too many items")
 
 
 @needs_module

@@ -215,7 +215,7 @@ class FixturesTest(OneServerTest):
 
     def test_chunks_make_the_same_value(self):
         for described, subject in self.subjects():
-            if "chunks" not in described["facts"]:
+            if not described["facts"].get("chunks"):  # RedisBloom has none of an empty cuckoo filter
                 continue
             for iterator, data in described["facts"]["chunks"]:
                 self.client.must(f"{described['family']}.LOADCHUNK", described["key"], iterator, unpacked(data))
@@ -233,10 +233,10 @@ class FixturesTest(OneServerTest):
                     self.assertIsInstance(reply, Error)
                     continue
                 self.assertEqual(plain(reply), "OK")
-                items = items_of(case["items"]) + items_of(case["probes"])
+                items = items_of(case["items"]) + (items_of(case["probes"]) if "probes" in case else [])
                 family = "BF" if case["type"] == "MBbloom--" else "CF"
                 got = "".join(str(int(one)) for one in self.client.must(f"{family}.MEXISTS", "k", *items))
-                self.assertEqual(got, case["expected_exists"])
+                self.assertEqual(got, case.get("expected_exists", case["redisbloom_exists"]))
 
     def test_forged_values(self):
         self.client.must("CONFIG", "SET", "bf.filter-memory-limit", "64mb")

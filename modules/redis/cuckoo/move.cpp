@@ -36,7 +36,8 @@ Result<void> load_cuckoo_header(CuckooLookup& lookup, std::span<const std::byte>
 Result<void> load_cuckoo_cells(CuckooLookup& lookup, const Chunk& chunk, MemoryLimit& limit) {
   auto* chain = lookup.value() != nullptr ? lookup.value()->redisbloom() : nullptr;
   if (chain != nullptr) {
-    return chunk.iterator > 0 && chain->load_chunk(static_cast<std::uint64_t>(chunk.iterator), chunk.data)
+    return chunk.iterator > 0 && !chunk.data.empty() &&
+                   chain->load_chunk(static_cast<std::uint64_t>(chunk.iterator), chunk.data)
                ? Result<void>()
                : refuse("Couldn't load chunk!");
   }

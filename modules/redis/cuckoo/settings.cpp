@@ -90,14 +90,6 @@ Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& se
   return {};
 }
 
-CuckooSettings default_settings() noexcept {
-  return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity.value),
-          .expansion = growth_of(static_cast<std::uint32_t>(defaults.expansion.value)),
-          .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size.value),
-          .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations.value),
-          .hash = {}};
-}
-
 // Our own primaries and AOF files always give the hash of a filter.
 bool is_reserve_of_redisbloom(const Call& call) noexcept {
   for (std::size_t i = kFirstOption; i < call.size(); ++i) {
@@ -108,15 +100,22 @@ bool is_reserve_of_redisbloom(const Call& call) noexcept {
   return !call.is_from_client();
 }
 
+// Returns the index of the first such word with a word after it, or 0.
+std::size_t first_of(const Call& call, const char* word) noexcept {
+  for (std::size_t i = 1; i + 1 < call.size(); ++i) {
+    if (call.is(i, word)) {
+      return i;
+    }
+  }
+  return 0;
+}
+
 // As RedisBloom does: the first of each option counts, wherever it is, and other words are ignored.
 Result<void> read_replayed_options(const Call& call, CuckooSettings& settings) {
   HashRequest none;
   for (const char* option : {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION"}) {
-    for (std::size_t i = 1; i + 1 < call.size(); ++i) {
-      if (call.is(i, option)) {
-        MANKAI_TRY(read_option(call, i, settings, none));
-        break;
-      }
+    if (const std::size_t index = first_of(call, option); index != 0) {
+      MANKAI_TRY(read_option(call, index, settings, none));
     }
   }
   settings.layout = Layout::redisbloom;
@@ -150,10 +149,12 @@ int register_cuckoo_configs(Context* context) noexcept {
 
 std::uint64_t most_cuckoo_filters() noexcept { return static_cast<std::uint64_t>(defaults.max_expansions.value); }
 
-CuckooSettings default_cuckoo_settings(const Call& call) {
-  CuckooSettings settings = default_settings();
-  settings.layout = layout_of_new_value(call);
-  return settings;
+CuckooSettings default_cuckoo_settings() noexcept {
+  return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity.value),
+          .expansion = growth_of(static_cast<std::uint32_t>(defaults.expansion.value)),
+          .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size.value),
+          .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations.value),
+          .hash = {}};
 }
 
 Result<void> read_cuckoo_capacity(const Call& call, std::size_t index, CuckooSettings& settings) {
@@ -162,7 +163,7 @@ Result<void> read_cuckoo_capacity(const Call& call, std::size_t index, CuckooSet
 }
 
 Result<CuckooSettings> read_cuckoo_settings(const Call& call) {
-  CuckooSettings settings = default_settings();
+  CuckooSettings settings = default_cuckoo_settings();
   MANKAI_TRY(read_capacity(call, 2, settings));
   MANKAI_TRY(is_reserve_of_redisbloom(call) ? read_replayed_options(call, settings) : read_options(call, settings));
   return settings;

@@ -16,9 +16,8 @@ namespace mankai::redis {
 /// A filter with so many sub-filters takes no more items: the config cf-max-expansions.
 [[nodiscard]] std::uint64_t most_cuckoo_filters() noexcept;
 
-/// Of a filter that an addition creates, without a hash: drawing a seed is a system call, and most commands find their
-/// filter.
-[[nodiscard]] CuckooSettings default_cuckoo_settings(const Call& call);
+/// What the configs set: no layout, and no hash, because to draw a seed is a system call.
+[[nodiscard]] CuckooSettings default_cuckoo_settings() noexcept;
 /// Reads the capacity of CF.INSERT.
 [[nodiscard]] Result<void> read_cuckoo_capacity(const Call& call, std::size_t index, CuckooSettings& settings);
 /// Reads the arguments of CF.RESERVE.

@@ -131,7 +131,7 @@ void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::s
   }
 }
 
-// As above.
+// Not prefetched: what an item moves decides where the next one goes.
 void add_items(takeover::CuckooChain& filter, const Adding& adding, std::span<Outcome> outcomes) noexcept {
   try {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -195,10 +195,10 @@ std::uint64_t work_of(const CuckooValue& value, const Adding& adding, bool is_ne
 bool has_reached_limit(const Call& call, const CuckooValue& value, bool is_new) noexcept {
   const std::uint64_t most = most_cuckoo_filters();
   if (const auto* chain = value.redisbloom(); chain != nullptr) {
-    return (is_new || call.is_from_client()) && chain->has_reached(most);
+    return chain->has_reached(most) && (is_new || call.is_from_client());
   }
   const Cuckoo& filter = *value.own();
-  return !is_new && call.is_from_client() && filter.expansions() + 1 >= most && !has_room_of_expired(filter);
+  return !is_new && filter.expansions() + 1 >= most && !has_room_of_expired(filter) && call.is_from_client();
 }
 
 void advance_if_expiring(const Call& call, CuckooValue& value) {
@@ -209,6 +209,7 @@ void advance_if_expiring(const Call& call, CuckooValue& value) {
 
 // Errors: to be replied.
 Result<std::unique_ptr<CuckooKey>> create_filter(const Call& call, Adding& adding, CuckooSettings& settings) {
+  settings.layout = layout_of_new_value(call);
   if (settings.layout == Layout::mankai) {
     settings.hash = HashSpec::random();
   }
@@ -294,7 +295,7 @@ Answer add_single(Call& call, bool only_new, const char* event) {
     MANKAI_TRY(adding.expiry.read(call, i));
   }
   Outcome outcome = Outcome::out_of_memory;
-  MANKAI_TRY(add(call, adding, default_cuckoo_settings(call), event, std::span(&outcome, 1)));
+  MANKAI_TRY(add(call, adding, default_cuckoo_settings(), event, std::span(&outcome, 1)));
   switch (outcome) {
     case Outcome::added: return call.truth(true);
     case Outcome::known: return call.truth(false);
@@ -312,15 +313,14 @@ struct Insertion {
   Adding adding;
 };
 
-// RedisBloom, whose commands a primary repeats as they were sent, compares first letters only.
+// RedisBloom compares first letters only, and a primary repeats its clients' spelling.
 bool is_word(const Call& call, std::size_t index, std::string_view word) noexcept {
   const std::string_view text = call.text(index);
-  return call.is_from_client() ? equal_words(text, word) : !text.empty() && lower(text[0]) == lower(word[0]);
+  return equal_words(text, word) || (!text.empty() && lower(text[0]) == lower(word[0]) && !call.is_from_client());
 }
 
 Result<Insertion> read_insertion(const Call& call, bool only_new) {
-  Insertion read{.settings = default_cuckoo_settings(call),
-                 .adding = {.items = {}, .expiry = {}, .only_new = only_new}};
+  Insertion read{.settings = default_cuckoo_settings(), .adding = {.items = {}, .expiry = {}, .only_new = only_new}};
   for (std::size_t i = kFirstCuckooItem; i < call.size(); ++i) {
     if (is_word(call, i, "ITEMS")) {
       read.adding.items = call.arguments().subspan(i + 1);

@@ -49,7 +49,7 @@ class DigestWriter final : public takeover::FieldWriter {
   explicit DigestWriter(DigestState* digest) noexcept : digest_(digest) {}
   DigestWriter(const DigestWriter&) = delete;
   DigestWriter& operator=(const DigestWriter&) = delete;
-  ~DigestWriter() { engine.digest_end_sequence(digest_); }
+  ~DigestWriter() override { engine.digest_end_sequence(digest_); }
   void unsigned_number(std::uint64_t number) override { add(std::as_bytes(std::span(&number, 1))); }
   void signed_number(std::int64_t number) override { add(std::as_bytes(std::span(&number, 1))); }
   void real(double number) override { add(std::as_bytes(std::span(&number, 1))); }
