@@ -333,14 +333,26 @@ class KeyTest(KeyMatrix, OneServerTest):
         self.assertEqual(self.client.must("GET", "f"), b"a string")
 
 
+def in_their_layout(method):
+    def run(self, client, *words):
+        client.config("bf.layout", "redisbloom")
+        try:
+            return method(self, client, *words)
+        finally:
+            client.config("bf.layout", "mankai")
+
+    return run
+
+
 class Chain(Cuckoo):
     """Filters in RedisBloom's layout."""
 
     keys = ("default", "grown", "fixed", "emptied")
+    has_checksums = False
     is_of_one_moment = False
 
+    @in_their_layout
     def fill(self, client):
-        client.config("bf.layout", "redisbloom")
         client.must("CF.INSERT", "default", "ITEMS", *ITEMS[:60])
         client.must("CF.RESERVE", "grown", 20, "EXPANSION", 2, "BUCKETSIZE", 4, "MAXITERATIONS", 9)
         client.must("CF.INSERT", "grown", "ITEMS", *ITEMS)
@@ -350,7 +362,14 @@ class Chain(Cuckoo):
         client.must("CF.INSERTNX", "emptied", "CAPACITY", 50, "ITEMS", *ITEMS)
         client.must("CF.MDEL", "emptied", *ITEMS)
         client.must("CF.COMPACT", "emptied")
-        client.config("bf.layout", "mankai")
+
+    @in_their_layout
+    def reserve_large(self, client, key):
+        return super().reserve_large(client, key)
+
+    @in_their_layout
+    def reserve_steep(self, client, key):
+        super().reserve_steep(client, key)
 
     def chunks(self, client, key):
         iterator, data = client.must("CF.SCANDUMP", key, 0)
@@ -467,6 +486,26 @@ class ChainTest(OneServerTest):
 @needs_module
 class ForgeryTest(ForgeryMatrix, OneServerTest):
     family = Cuckoo()
+
+
+@needs_module
+class ChainPersistenceTest(PersistenceMatrix, RedisTest):
+    family = Chain()
+    # Of images:
+    test_what_is_no_filter_after_all_is_dropped_everywhere = None
+    test_a_large_key_moves_in_chunks = None
+
+
+@needs_module
+class ChainKeyTest(KeyMatrix, OneServerTest):
+    family = Chain()
+    test_another_type_is_refused = None  # see KeyTest
+
+
+@needs_module
+class ChainForgeryTest(ForgeryMatrix, OneServerTest):
+    family = Chain()
+    test_chunks = None  # RedisBloom's have no checksums: see ChainTest
 
 
 if __name__ == "__main__":
