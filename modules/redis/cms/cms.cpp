@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "modules/redis/cms/value.hpp"
+#include "modules/redis/cms/any.hpp"
 #include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/layout.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/work.hpp"
@@ -16,11 +17,12 @@
 namespace mankai::redis {
 namespace {
 
-using SketchKey = ImageKey<Sketch>;
+using SketchKey = ImageKey<AnySketch>;
 using SketchLookup = Lookup<SketchKey>;
 
 constexpr std::size_t kFirstItem = 2;
 constexpr const char* kAbsent = "CMS: key does not exist";
+constexpr const char* kBadOption = "CMS: unknown argument";
 constexpr const char* kBadInit = "CMS: invalid init arguments";
 constexpr const char* kWrongWeights = "CMS: wrong number of keys/weights";
 constexpr const char* kTooDeep =
@@ -30,24 +32,34 @@ Result<void> must_exist(const SketchLookup& lookup) {
   return lookup.is_absent() ? refuse(kAbsent) : lookup.must_be_whole();
 }
 
-// Replicas get the dimensions, and the hash by its name.
-void replicate_creation(const Call& call, const SketchSettings& settings) {
+/// What a sketch is created with.
+struct CmsSettings {
+  AnySketch::Shape shape;
+  HashSpec hash{};
+  Layout layout{};
+};
+
+// Replicas get the dimensions, and the hash by its name. Without a hash, they make RedisBloom's layout.
+void replicate_creation(const Call& call, const CmsSettings& settings) {
+  if (settings.layout != Layout::mankai) {
+    engine.replicate_verbatim(call.context());
+    return;
+  }
   const HashText hash = hash_text(settings.hash);
-  engine.replicate(call.context(), "CMS.INITBYDIM", "sllcccc", call.key(), static_cast<long long>(settings.width),
-                   static_cast<long long>(settings.depth), "HASH", hash.name.data(), "SEED", hash.seed.data());
+  engine.replicate(call.context(), "CMS.INITBYDIM", "sllcccc", call.key(), static_cast<long long>(settings.shape.width),
+                   static_cast<long long>(settings.shape.depth), "HASH", hash.name.data(), "SEED", hash.seed.data());
 }
 
-Result<SketchSettings> read_dimensions(const Call& call) {
+Result<AnySketch::Shape> read_dimensions(const Call& call) {
   const long long width = call.integer(2).value_or(0);
   const long long depth = call.integer(3).value_or(0);
   if (width < 1 || depth < 1) {
     return refuse(width < 1 ? "CMS: invalid width" : "CMS: invalid depth");
   }
-  return SketchSettings{.width = static_cast<std::uint64_t>(width), .depth = static_cast<std::uint64_t>(depth)};
+  return AnySketch::Shape{.width = static_cast<std::uint64_t>(width), .depth = static_cast<std::uint64_t>(depth)};
 }
 
-// As RedisBloom, which computes the depth in binary32.
-Result<SketchSettings> read_probabilities(const Call& call) {
+Result<AnySketch::Shape> read_probabilities(const Call& call) {
   const double error = call.real(2).value_or(0);
   const double probability = call.real(3).value_or(0);
   if (!(error > 0 && error < 1)) {
@@ -56,41 +68,52 @@ Result<SketchSettings> read_probabilities(const Call& call) {
   if (!(probability > 0 && probability < 1)) {
     return refuse("CMS: invalid prob value");
   }
-  constexpr double kMostWidth = 1e18;  // and more than create takes
-  constexpr float kMostDepth = 149;    // of the least positive number of binary32; infinite for a smaller one
-  const double width = std::ceil(2 / error);
-  const float depth = std::ceil(std::log10(static_cast<float>(probability)) / std::log10(0.5F));
-  if (width > kMostWidth || depth < 1 || depth > kMostDepth) {
-    return refuse(kBadInit);
-  }
-  return SketchSettings{.width = static_cast<std::uint64_t>(width), .depth = static_cast<std::uint64_t>(depth)};
+  return AnySketch::Shape::of_error(error, probability);
 }
 
-// [HASH name] [SEED hex32].
-Result<void> read_hash(const Call& call, SketchSettings& settings) {
+// [HASH name] [SEED hex32], or in RedisBloom's layout [CELL_SIZE bytes].
+Result<void> read_options(const Call& call, CmsSettings& settings) {
   constexpr std::size_t kFirstOption = 4;
   HashRequest request;
+  bool has_cell_size = false;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
-    if (!HashRequest::is_option(call, i)) {
-      return refuse("CMS: unknown argument");
+    if (HashRequest::is_option(call, i)) {
+      MANKAI_TRY(request.read(call, i));
+      settings.hash = request.hash();
+    } else if (call.is(i, "CELL_SIZE")) {
+      const long long bytes = i + 1 < call.size() ? call.integer(i + 1).value_or(0) : 0;
+      if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+        return refuse("CMS: CELL_SIZE must be 1, 2, 4 or 8");
+      }
+      settings.shape.cell_bytes = static_cast<std::uint32_t>(bytes);
+      has_cell_size = true;
+    } else {
+      return refuse(kBadOption);
     }
-    MANKAI_TRY(request.read(call, i));
-    settings.hash = request.hash();
   }
-  return {};
+  settings.layout = request.is_given() ? Layout::mankai : layout_of_new_value(call);
+  return has_cell_size && settings.layout == Layout::mankai ? refuse(kBadOption) : Result<void>();
 }
 
-template <Result<SketchSettings> (*Read)(const Call&)>
+Result<AnySketch> create_sketch(const CmsSettings& settings) {
+  return settings.layout == Layout::mankai
+             ? value_of<AnySketch>(Sketch::create(
+                   {.width = settings.shape.width, .depth = settings.shape.depth, .hash = settings.hash}))
+             : value_of<AnySketch>(takeover::CountMin::create(settings.shape, engine_memory()));
+}
+
+template <Result<AnySketch::Shape> (*Read)(const Call&)>
 Answer cms_init(Call& call) {
   MemoryLimit limit(call.context());
   SketchLookup lookup(call, kRead | kWrite);
   if (!lookup.is_absent()) {
     return refuse("CMS: key already exists");
   }
-  MANKAI_ASSIGN(SketchSettings settings, Read(call));
-  MANKAI_TRY(read_hash(call, settings));
+  CmsSettings settings;
+  MANKAI_ASSIGN(settings.shape, Read(call));
+  MANKAI_TRY(read_options(call, settings));
   lookup.limit(limit);
-  auto made = Sketch::create(settings);
+  auto made = create_sketch(settings);
   if (!made) {
     return refuse(made.error().code == ErrorCode::invalid_argument
                       ? kBadInit
@@ -102,42 +125,50 @@ Answer cms_init(Call& call) {
   return call.ok();
 }
 
+const char* text_of(takeover::CountMin::Fault fault) noexcept {
+  return fault == takeover::CountMin::Fault::overflow ? "CMS: INCRBY overflow" : "CMS: INCRBY underflow";
+}
+
 // Replies with a count for each item. `count(start, items, counts)` gives those of a window; every `step` arguments
 // there is an item, and between them increments. A count at its limit is a lower bound: INCRBY says so to clients (a
-// replica would log an error), and QUERY returns it.
+// replica would log an error), and QUERY returns it. RedisBloom's small cells are left unchanged instead.
 template <class Count>
-Answer reply_counts(const Call& call, const Sketch& sketch, std::size_t step, const Count& count) {
+Answer reply_counts(const Call& call, const AnySketch& sketch, std::size_t step, const Count& count) {
   const std::size_t all = (call.size() - kFirstItem) / step;
-  if (is_too_much(call, all * sketch.depth())) {
+  if (is_too_much(call, all * sketch.shape().depth)) {
     return refuse(kTooDeep);
   }
   call.array(all);
-  std::array<std::string_view, Sketch::kWindow> texts;
-  std::array<std::uint32_t, Sketch::kWindow> numbers;
-  for (std::size_t start = 0; start < all; start += Sketch::kWindow) {
-    const auto items = std::span(texts).first(std::min(Sketch::kWindow, all - start));
+  std::array<std::string_view, AnySketch::kWindow> texts;
+  std::array<AnySketch::Count, AnySketch::kWindow> numbers;
+  for (std::size_t start = 0; start < all; start += AnySketch::kWindow) {
+    const auto items = std::span(texts).first(std::min(AnySketch::kWindow, all - start));
     const auto counts = std::span(numbers).first(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       items[i] = call.text(kFirstItem + (start + i) * step);
     }
     count(start, items, counts);
-    for (const std::uint32_t each : counts) {
-      const bool is_error = each == Sketch::kMaxCount && step != 1 && call.is_from_client();
-      is_error ? call.error("CMS: INCRBY overflow") : call.number(each);
+    for (const AnySketch::Count& each : counts) {
+      each || !call.is_from_client() ? call.number(each.value_or(0)) : call.error(text_of(each.error()));
     }
   }
   return kOk;
 }
 
-Result<std::vector<std::uint64_t>> read_increments(const Call& call) {
-  std::vector<std::uint64_t> increments;
+// Errors: to be replied; std::bad_alloc.
+Result<std::vector<std::int64_t>> read_increments(const Call& call, const AnySketch& sketch) {
+  const bool may_be_negative = sketch.is_of_8_12() || (sketch.theirs() != nullptr && !call.is_from_client());
+  std::vector<std::int64_t> increments;
   increments.reserve((call.size() - kFirstItem) / 2);
   for (std::size_t i = kFirstItem + 1; i < call.size(); i += 2) {
     const auto increment = call.integer(i);
-    if (!increment || *increment < 0) {
+    if (!increment || (*increment < 0 && !may_be_negative)) {
       return refuse(increment ? "CMS: Number cannot be negative" : "CMS: Cannot parse number");
     }
-    increments.push_back(static_cast<std::uint64_t>(*increment));
+    if (*increment == std::numeric_limits<std::int64_t>::min()) {
+      return refuse("CMS: invalid increment");
+    }
+    increments.push_back(*increment);
   }
   return increments;
 }
@@ -148,13 +179,13 @@ Answer cms_incrby(Call& call) {
   }
   SketchLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(must_exist(lookup));
-  MANKAI_ASSIGN(const auto increments, read_increments(call));
-  Sketch& sketch = *lookup.value();
-  const auto add = [&](std::size_t start, std::span<const std::string_view> items, std::span<std::uint32_t> counts) {
+  AnySketch& sketch = *lookup.value();
+  MANKAI_ASSIGN(const auto increments, read_increments(call, sketch));
+  const auto add = [&](std::size_t start, std::span<const std::string_view> items, std::span<AnySketch::Count> counts) {
     sketch.add(items, std::span(increments).subspan(start, items.size()), counts);
   };
   MANKAI_TRY(reply_counts(call, sketch, 2, add));
-  if (std::ranges::any_of(increments, [](std::uint64_t increment) { return increment != 0; })) {
+  if (std::ranges::any_of(increments, [](std::int64_t increment) { return increment != 0; })) {
     engine.replicate_verbatim(call.context());
     call.key_changed("cms.incrby");
   }
@@ -164,10 +195,10 @@ Answer cms_incrby(Call& call) {
 Answer cms_query(Call& call) {
   const SketchLookup lookup(call, kRead);
   MANKAI_TRY(must_exist(lookup));
-  const Sketch& sketch = *lookup.value();
+  const AnySketch& sketch = *lookup.value();
   return reply_counts(call, sketch, 1,
                       [&](std::size_t /*start*/, std::span<const std::string_view> items,
-                          std::span<std::uint32_t> counts) { sketch.count(items, counts); });
+                          std::span<AnySketch::Count> counts) { sketch.count(items, counts); });
 }
 
 /// The arguments of MERGE behind the destination: numkeys source … [WEIGHTS weight …]
@@ -200,24 +231,21 @@ class Merge {
     return {};
   }
   /// Errors: as read's.
-  Result<void> open(const Call& call, const Sketch& destination) {
+  Result<void> open(const Call& call, const AnySketch& destination) {
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       lookups_.push_back(std::make_unique<SketchLookup>(call, kRead, kFirstSource + i));
       MANKAI_TRY(must_exist(*lookups_.back()));
       terms_[i].sketch = lookups_.back()->value();
-      if (!destination.is_like(*terms_[i].sketch)) {
-        return refuse("CMS: width/depth is not equal");
-      }
-      if (destination.hash() != terms_[i].sketch->hash()) {
-        return refuse("CMS: hash/seed is not equal");
+      if (const char* difference = destination.difference_from(*terms_[i].sketch); difference != nullptr) {
+        return refuse(difference);
       }
     }
     return {};
   }
-  [[nodiscard]] std::span<const Sketch::Term> terms() const noexcept { return terms_; }
+  [[nodiscard]] std::span<const AnySketch::Term> terms() const noexcept { return terms_; }
 
  private:
-  std::vector<Sketch::Term> terms_;
+  std::vector<AnySketch::Term> terms_;
   std::vector<std::unique_ptr<SketchLookup>> lookups_;
 };
 
@@ -261,8 +289,13 @@ Answer cms_merge(Call& call) {
 Answer cms_info(Call& call) {
   const SketchLookup lookup(call, kRead);
   MANKAI_TRY(must_exist(lookup));
-  const Sketch& sketch = *lookup.value();
-  return reply_facts(call, {{"width", sketch.width()}, {"depth", sketch.depth()}, {"count", sketch.total()}});
+  const AnySketch& sketch = *lookup.value();
+  const auto [width, depth, cell_bytes] = sketch.shape();
+  const Fact wide = {"width", width};
+  const Fact deep = {"depth", depth};
+  const Fact count = {"count", sketch.total()};
+  return sketch.is_of_8_12() ? reply_facts(call, {wide, deep, count, {"cell_size", cell_bytes}})
+                             : reply_facts(call, {wide, deep, count});
 }
 
 constexpr std::array kDimensionArguments = {
@@ -292,8 +325,8 @@ constexpr std::array kCommands = {
     command<-3, cms_query>("cms.query", "readonly fast", "Returns the counts of items", kBatch, kReads, kKeyItems),
     command<2, cms_info>("cms.info", "readonly fast", "Returns the shape of a sketch and the sum of its increments",
                          "O(1)", kReads, kKeyOnly),
-    scandump<Sketch>("cms.scandump"),
-    loadchunk<Sketch>(),
+    scandump<AnySketch>("cms.scandump"),
+    loadchunk<AnySketch>(),
 };
 
 }  // namespace

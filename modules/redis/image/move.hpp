@@ -15,6 +15,8 @@
 namespace mankai::redis {
 
 inline constexpr long long kHeaderIterator = 1;
+inline constexpr const char* kNoChunks =
+    "ERR the value is in RedisBloom's layout, which has no chunks: copy it by DUMP and RESTORE";
 
 struct Chunk {
   long long iterator = 0;
@@ -27,10 +29,21 @@ Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts
 /// Adds cells to a value; `assembly` is null if it is complete.
 [[nodiscard]] Result<void> load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk);
 
+/// Pieces are of our own layout.
+template <ImageValue Value>
+Result<void> must_be_ours(const Value& value) {
+  if constexpr (TakenOverValue<Value>) {
+    return value.foreign_format() ? refuse(kNoChunks) : Result<void>();
+  } else {
+    return {};
+  }
+}
+
 template <ImageValue Value>
 Answer image_scandump(Call& call) {
   const ImageLookup<Value> lookup(call, kRead);
   MANKAI_TRY(lookup.must_be_whole());
+  MANKAI_TRY(must_be_ours(*lookup.value()));
   return reply_piece(call, Value::kFamily, lookup.value()->parts());
 }
 
@@ -64,6 +77,7 @@ Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLi
     return lookup.must_be_whole();
   }
   MANKAI_TRY(check_room(lookup, limit));
+  MANKAI_TRY(lookup.value() != nullptr ? must_be_ours(*lookup.value()) : Result<void>());
   const std::uint64_t cells_bytes = lookup.value() != nullptr ? lookup.value()->parts().cells_bytes() : 0;
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
 }

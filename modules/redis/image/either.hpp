@@ -1,0 +1,77 @@
+#pragma once
+
+/// A value in our layout, or in that of a module that is replaced (mankai/takeover).
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "mankai/takeover/dump.hpp"
+#include "mankai/takeover/fields.hpp"
+#include "modules/redis/engine/format.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/family.hpp"
+#include "modules/redis/image/value.hpp"
+
+namespace mankai::redis {
+
+/// What ImageKey needs of `Self`, an ImageValue and TakenOverValue, which derives from it and has `kForeignFormats`:
+/// format i for objects of `Theirs` whose encoding is i.
+template <class Self, class Ours, class Theirs>
+class Either {
+ public:
+  static constexpr ImageFamily kFamily = Ours::kFamily;
+
+  explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
+  explicit Either(Theirs theirs) noexcept : held_(std::move(theirs)) {}
+
+  /// Null if it is theirs.
+  [[nodiscard]] Ours* ours() noexcept { return std::get_if<Ours>(&held_); }
+  [[nodiscard]] const Ours* ours() const noexcept { return std::get_if<Ours>(&held_); }
+  /// Null if it is ours.
+  [[nodiscard]] Theirs* theirs() noexcept { return std::get_if<Theirs>(&held_); }
+  [[nodiscard]] const Theirs* theirs() const noexcept { return std::get_if<Theirs>(&held_); }
+
+  /// Errors: corrupt.
+  [[nodiscard]] static Result<Self> from_image(AssembledImage image) {
+    return value_of<Self>(Ours::from_image(std::move(image)));
+  }
+  /// None if it is theirs.
+  [[nodiscard]] ImageParts parts() const { return ours() != nullptr ? ours()->parts() : ImageParts(); }
+  [[nodiscard]] std::size_t heap_bytes() const noexcept {
+    return ours() != nullptr ? ours()->heap_bytes() : engine_bytes(theirs()->memory_bytes());
+  }
+  void relocate(const Mover& mover) noexcept {
+    if (ours() != nullptr) {
+      ours()->relocate(mover);
+    } else if constexpr (requires { theirs()->relocate(mover); }) {
+      theirs()->relocate(mover);
+    } else {
+      for (std::size_t piece = 0; piece < theirs()->memory_pieces(); ++piece) {
+        theirs()->relocate(piece, mover);
+      }
+    }
+  }
+
+  // See TakenOverValue.
+  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept {
+    return theirs() != nullptr ? std::optional<std::size_t>(theirs()->encver()) : std::nullopt;
+  }
+  [[nodiscard]] static Result<Self> load_foreign(takeover::FieldReader& reader, std::size_t /*format*/, int version) {
+    return value_of<Self>(Theirs::load(reader, static_cast<unsigned>(version), engine_memory()));
+  }
+  void save_foreign(takeover::FieldWriter& writer) const { theirs()->save(writer); }
+  void rewrite_foreign(const EmitCommand& emit) const {
+    takeover::DumpWriter dump(Theirs::kTypeName, theirs()->encver());
+    theirs()->save(dump);
+    emit("RESTORE", 0, dump.finish());
+  }
+  [[nodiscard]] Result<Self> copy_foreign() const { return value_of<Self>(theirs()->clone(engine_memory())); }
+
+ private:
+  std::variant<Ours, Theirs> held_;
+};
+
+}  // namespace mankai::redis
