@@ -26,6 +26,11 @@ std::uint32_t add_saturating(std::uint32_t count, std::uint32_t by) noexcept {
   return by > kMostCount - count ? kMostCount : count + by;
 }
 
+/// Bytes that a text allocates.
+std::uint64_t heap_bytes(const std::string& text) noexcept {
+  return text.capacity() > std::string().capacity() ? text.capacity() + 1 : 0;
+}
+
 /// By multiplications alone: the same on every machine, which std::pow is not.
 double power(double base, std::uint32_t exponent) noexcept {
   double result = 1;
@@ -102,6 +107,7 @@ Result<HeavyKeeper> HeavyKeeper::load(FieldReader& fields, unsigned encver, cons
     const bool is_empty = place.length == 0 && place.count == 0 && place.fingerprint != fingerprint_of({});
     if (!is_empty) {
       list.texts_.emplace_back(reinterpret_cast<const char*>(saved.data()), place.length);
+      list.text_bytes_ += heap_bytes(list.texts_.back());
     }
     place.text = is_empty ? 0 : list.texts_.size();
     place.zero = 0;
@@ -133,6 +139,9 @@ Result<HeavyKeeper> HeavyKeeper::clone(const Memory& memory) const {
   std::ranges::copy(cells_.bytes(), copy.cells_.bytes().begin());
   std::ranges::copy(heap_.bytes(), copy.heap_.bytes().begin());
   copy.texts_ = texts_;
+  for (const std::string& text : copy.texts_) {
+    copy.text_bytes_ += heap_bytes(text);
+  }
   return copy;
 }
 
@@ -234,12 +243,14 @@ std::optional<std::string> HeavyKeeper::add(std::string_view item, std::uint32_t
   if (at == shape_.most) {
     at = 0;
     Place& first = places().front();
+    text_bytes_ += heap_bytes(entering);
     if (first.text == 0) {
       texts_.emplace_back();
       first.text = texts_.size();
       texts_.back() = std::move(entering);
     } else {
       expelled = std::exchange(texts_[first.text - 1], std::move(entering));
+      text_bytes_ -= heap_bytes(*expelled);
     }
     first.fingerprint = fingerprint;
     first.length = static_cast<std::uint32_t>(item.size());
@@ -300,11 +311,7 @@ std::vector<HeavyKeeper::Item> HeavyKeeper::list() const {
 }
 
 std::uint64_t HeavyKeeper::memory_bytes() const noexcept {
-  std::uint64_t bytes = cells_.size() + heap_.size() + texts_.capacity() * sizeof(std::string);
-  for (const std::string& text : texts_) {
-    bytes += text.capacity() > std::string().capacity() ? text.capacity() + 1 : 0;
-  }
-  return bytes;
+  return cells_.size() + heap_.size() + texts_.capacity() * sizeof(std::string) + text_bytes_;
 }
 
 }  // namespace mankai::takeover

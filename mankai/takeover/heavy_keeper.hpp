@@ -53,6 +53,7 @@ class HeavyKeeper {
   static constexpr std::string_view kTypeName = "TopK-TYPE";
   /// The encoding that `save` writes, and the only one that `load` reads.
   static constexpr std::uint32_t kEncver = 0;
+  [[nodiscard]] static constexpr unsigned encver() noexcept { return kEncver; }
   /// Of an item at once.
   static constexpr std::uint32_t kMostIncrement = 100'000;
 
@@ -131,6 +132,7 @@ class HeavyKeeper {
   Region cells_;
   Region heap_;
   std::vector<std::string> texts_;
+  std::uint64_t text_bytes_ = 0;  // that the texts allocate
 };
 
 }  // namespace mankai::takeover

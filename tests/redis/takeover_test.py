@@ -443,6 +443,45 @@ class NewValuesTest(RedisTest):
             self.assertEqual(client.must("CMS.QUERY", f"{key}:again", "a", "b"), client.must("CMS.QUERY", key, "a", "b"))
         self.assert_kept(primary, replica)
 
+    def test_lists(self):
+        primary, replica = self.start_pair()
+        client = primary.client()
+        client.must("TOPK.RESERVE", "chance", 20, 30, 2, "0.9")
+        client.must("TOPK.RESERVE", "default", 3)
+        client.must("TOPK.RESERVE", "ours", 3, "HALFLIFE", "1h")
+        client.must("TOPK.RESERVE", "hashed", 3, 8, 7, "0.5", "HASH", "nh-siphash")
+        self.assertEqual([client.must("TYPE", key) for key in ("chance", "default", "ours", "hashed")],
+                         [b"TopK-TYPE", b"TopK-TYPE", b"mankai-tk", b"mankai-tk"])
+        self.assertEqual(client.must("TOPK.INFO", "default"),
+                         [b"k", 3, b"width", 8, b"depth", 7, b"decay", b"0.90000000000000002"])
+        for start in range(0, 3000, 100):
+            client.must("TOPK.ADD", "chance", *(f"item{number * number % 97}" for number in range(start, start + 100)))
+        self.assertEqual(plain(client.must("TOPK.INCRBY", "default", "a", 5, "b", 0)), [None, None])
+        self.assertEqual(client.must("TOPK.QUERY", "default", "a", "b", "c"), [1, 1, 0])
+        self.assertEqual(client.must("TOPK.LIST", "default", "WITHCOUNT"), [b"a", 5])
+        got = client.must("TOPK.INCRBY", "default", "c", 7, "d", 100001, "e", 1)
+        self.assertEqual([type(one) is Error for one in got], [False, True, True])
+        self.assertEqual(client.must("TOPK.COUNT", "default", "a", "c", "d", "e"), [5, 7, 0, 0])
+        for words in (("TOPK.SCANDUMP", "default", 0), ("TOPK.LOADCHUNK", "default", 5, "data")):
+            self.assertEqual(client.call(*words), Error(self.NO_CHUNKS), words)
+        self.assertEqual(client.call("TOPK.RESERVE", "new", 1 << 24), Error("ERR k must be in the range [1, 16777215]"))
+        self.assert_kept(primary, replica)
+        # After that, chance goes on alike.
+        replica.replicate(primary)
+        for start in range(0, 3000, 100):
+            client.must("TOPK.ADD", "chance", *(f"other{number * number % 97}" for number in range(start, start + 100)))
+        self.assert_kept(primary, replica)
+
+    def test_memory_of_lists_is_limited(self):
+        client = self.start(**{"bf.layout": "redisbloom", "bf.filter-memory-limit": "64kb"}).client()
+        client.must("TOPK.RESERVE", "list", 100)
+        before = client.must("MEMORY", "USAGE", "list")
+        client.must("TOPK.ADD", "list", *(f"{number:01300}" for number in range(30)))
+        self.assertGreaterEqual(client.must("MEMORY", "USAGE", "list"), before + 30 * 1300)
+        self.assertEqual(client.call("TOPK.ADD", "list", *(f"{number:01300}" for number in range(30, 60))),
+                         Error("ERR the filter would be larger than filter-memory-limit allows"))
+        self.assertEqual(plain(client.must("TOPK.ADD", "list", "short")), [None])
+
 
 if __name__ == "__main__":
     main()

@@ -2,8 +2,8 @@
 
 /// A value in our layout, or in that of a module that is replaced (mankai/takeover).
 
-#include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -25,14 +25,18 @@ class Either {
   static constexpr ImageFamily kFamily = Ours::kFamily;
 
   explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
-  explicit Either(Theirs theirs) noexcept : held_(std::move(theirs)) {}
+  /// Errors: std::bad_alloc.
+  explicit Either(Theirs theirs) : held_(std::make_unique<Theirs>(std::move(theirs))) {}
 
   /// Null if it is theirs.
   [[nodiscard]] Ours* ours() noexcept { return std::get_if<Ours>(&held_); }
   [[nodiscard]] const Ours* ours() const noexcept { return std::get_if<Ours>(&held_); }
   /// Null if it is ours.
-  [[nodiscard]] Theirs* theirs() noexcept { return std::get_if<Theirs>(&held_); }
-  [[nodiscard]] const Theirs* theirs() const noexcept { return std::get_if<Theirs>(&held_); }
+  [[nodiscard]] Theirs* theirs() noexcept { return const_cast<Theirs*>(std::as_const(*this).theirs()); }
+  [[nodiscard]] const Theirs* theirs() const noexcept {
+    const auto* held = std::get_if<std::unique_ptr<Theirs>>(&held_);
+    return held != nullptr ? held->get() : nullptr;
+  }
 
   /// Errors: corrupt.
   [[nodiscard]] static Result<Self> from_image(AssembledImage image) {
@@ -41,7 +45,8 @@ class Either {
   /// None if it is theirs.
   [[nodiscard]] ImageParts parts() const { return ours() != nullptr ? ours()->parts() : ImageParts(); }
   [[nodiscard]] std::size_t heap_bytes() const noexcept {
-    return ours() != nullptr ? ours()->heap_bytes() : engine_bytes(theirs()->memory_bytes());
+    return ours() != nullptr ? ours()->heap_bytes()
+                             : engine_bytes(sizeof(Theirs)) + engine_bytes(theirs()->memory_bytes());
   }
   void relocate(const Mover& mover) noexcept {
     if (ours() != nullptr) {
@@ -71,7 +76,8 @@ class Either {
   [[nodiscard]] Result<Self> copy_foreign() const { return value_of<Self>(theirs()->clone(engine_memory())); }
 
  private:
-  std::variant<Ours, Theirs> held_;
+  // Most are ours, so the other, which may be larger, is allocated apart.
+  std::variant<Ours, std::unique_ptr<Theirs>> held_;
 };
 
 }  // namespace mankai::redis

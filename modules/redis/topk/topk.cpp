@@ -11,16 +11,17 @@
 
 #include "mankai/base/duration.hpp"
 #include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/layout.hpp"
 #include "modules/redis/engine/moment.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/work.hpp"
-#include "modules/redis/topk/value.hpp"
+#include "modules/redis/topk/any.hpp"
 
 namespace mankai::redis {
 namespace {
 
-using TopKey = ImageKey<TopList>;
+using TopKey = ImageKey<AnyTopList>;
 using TopLookup = Lookup<TopKey>;
 
 constexpr std::size_t kFirstItem = 2;
@@ -35,7 +36,7 @@ Result<void> must_exist(const TopLookup& lookup) {
 }
 
 // An item takes a pass over the list at worst.
-Result<void> must_be_short(const Call& call, const TopList& list, std::size_t items) {
+Result<void> must_be_short(const Call& call, const AnyTopList& list, std::size_t items) {
   return is_too_much(call, items * (1 + std::uint64_t{list.most()}))
              ? refuse("ERR too many items in one command for a list of this length; send fewer items per command")
              : Result<void>();
@@ -73,12 +74,14 @@ Result<Duration> read_half_life(const Call& call, std::size_t index) {
   return *half_life;
 }
 
-Result<TopSettings> read_settings(const Call& call, std::size_t options) {
-  TopSettings settings;
+/// What a list is created with.
+struct TopkSettings : TopSettings {
+  Layout layout{};
+};
+
+Result<TopkSettings> read_settings(const Call& call, std::size_t options) {
+  TopkSettings settings;
   MANKAI_ASSIGN(settings.most, read_dimension(call, 2, "TopK: invalid k"));
-  if (settings.most > TopList::kMostListed) {
-    return refuse("ERR k must be in the range [1, 16777215]");
-  }
   if (std::size_t i = 3; i < options) {
     MANKAI_ASSIGN(settings.width, read_dimension(call, i++, "TopK: invalid width"));
     MANKAI_ASSIGN(settings.depth, read_dimension(call, i++, "TopK: invalid depth"));
@@ -95,11 +98,24 @@ Result<TopSettings> read_settings(const Call& call, std::size_t options) {
       MANKAI_ASSIGN(settings.half_life, read_half_life(call, i + 1));
     }
   }
-  settings.hash = hash.hash();
+  const bool has_own_options = hash.is_given() || settings.half_life != Duration::zero();
+  settings.layout = has_own_options ? Layout::mankai : layout_of_new_value(call);
+  const bool is_ours = settings.layout == Layout::mankai;
+  if (settings.most > TopList::kMostListed && (is_ours || call.is_from_client())) {
+    return refuse("ERR k must be in the range [1, 16777215]");
+  }
+  if (is_ours) {
+    settings.hash = hash.hash();
+  }
   return settings;
 }
 
-void replicate_creation(const Call& call, const TopSettings& settings) {
+// Without a hash, replicas make RedisBloom's layout.
+void replicate_creation(const Call& call, const TopkSettings& settings) {
+  if (settings.layout != Layout::mankai) {
+    engine.replicate_verbatim(call.context());
+    return;
+  }
   constexpr std::size_t kTextBytes = 32;
   std::array<char, kTextBytes> decay;
   std::snprintf(decay.data(), decay.size(), "%.17g", settings.decay);
@@ -116,6 +132,15 @@ void replicate_creation(const Call& call, const TopSettings& settings) {
   }
 }
 
+Result<AnyTopList> create_list(const TopkSettings& settings) {
+  using takeover::HeavyKeeper;
+  return settings.layout == Layout::mankai
+             ? value_of<AnyTopList>(TopList::create(settings))
+             : value_of<AnyTopList>(HeavyKeeper::create(
+                   {.most = settings.most, .width = settings.width, .depth = settings.depth, .decay = settings.decay},
+                   engine_memory()));
+}
+
 Answer topk_reserve(Call& call) {
   const std::size_t options = options_of(call);
   if (options == 0) {
@@ -128,7 +153,7 @@ Answer topk_reserve(Call& call) {
   }
   MANKAI_ASSIGN(const auto settings, read_settings(call, options));
   lookup.limit(limit);
-  auto made = TopList::create(settings);
+  auto made = create_list(settings);
   if (!made) {
     return refuse(memory_error("ERR Insufficient memory to create topk data structure"));
   }
@@ -172,7 +197,7 @@ class Counting {
  public:
   /// The default time is now, or the newest event's if that is later: a clock that was set back must not make events
   /// late. Without a half-life there is none.
-  Counting(TopList& list, std::optional<Moment> at) : list_(list) {
+  Counting(AnyTopList& list, std::optional<Moment> at) : list_(list) {
     if (list.decays()) {
       at_ = at ? *at : std::max(clock_now(), moment_after(list.newest()));
     }
@@ -187,29 +212,46 @@ class Counting {
       refused_ = kBadIncrement;
     }
     if (refused_ != nullptr) {
-      return call.error(refused_);
+      return reply_refused(call);
     }
-    std::optional<std::string_view> expelled;
-    if (*increment != 0) {
-      const auto added = list_.add(digest, item, *increment, at_.value_or(Moment{}));
-      if (!added) {
-        refused_ = memory_error(kNoMemory);
-        return call.error(refused_);
-      }
-      expelled = *added;
-      is_changed_ = true;
+    const auto reply = [&call](std::optional<std::string_view> expelled) {
+      expelled ? call.bytes(*expelled) : engine.reply_with_null(call.context());
+    };
+    const auto added = list_.add(digest, item, *increment, at_.value_or(Moment{}), reply);
+    if (!added) {
+      refused_ = memory_error(kNoMemory);
+      return reply_refused(call);
     }
+    is_changed_ |= *added;
     ++done_;
-    return expelled ? call.bytes(*expelled) : engine.reply_with_null(call.context());
+    return kOk;
   }
 
  private:
-  TopList& list_;
+  // Primaries of RedisBloom send invalid increments, too, which must not be errors.
+  [[nodiscard]] int reply_refused(const Call& call) const noexcept {
+    const bool is_error = call.is_from_client() || refused_ != kBadIncrement;
+    return is_error ? call.error(refused_) : engine.reply_with_null(call.context());
+  }
+
+  AnyTopList& list_;
   std::optional<Moment> at_;
   const char* refused_ = nullptr;
   std::size_t done_ = 0;
   bool is_changed_ = false;
 };
+
+// Whether the limit has room for all items, which a list of RedisBloom has in memory that is not of `engine_memory()`.
+bool has_room(const Call& call, const TopLookup& lookup, MemoryLimit& limit) noexcept {
+  if (lookup.value()->theirs() == nullptr) {
+    return true;
+  }
+  std::uint64_t bytes = lookup.found()->memory_bytes();
+  for (std::size_t i = kFirstItem; i < call.size(); ++i) {
+    bytes += call.text(i).size();
+  }
+  return limit.has_room(bytes);
+}
 
 // Counts the items from argument `first` on; every `step` arguments there is one, followed by its increment if that is
 // 2.
@@ -217,10 +259,13 @@ Answer count_items(const Call& call, std::size_t first, std::size_t step, std::o
   MemoryLimit limit(call.context());
   const TopLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(must_exist(lookup));
-  TopList& list = *lookup.value();
+  AnyTopList& list = *lookup.value();
   const std::size_t all = (call.size() - first) / step;
   MANKAI_TRY(must_be_short(call, list, all));
   lookup.limit(limit);
+  if (!has_room(call, lookup, limit)) {
+    return refuse(memory_error(kNoMemory));
+  }
   Counting counting(list, at);
   std::vector<String*> pairs;
   pairs.reserve(counting.at() ? 2 * all : 0);
@@ -269,7 +314,7 @@ template <bool takes_passes, class Reply>
 Answer reply_each(const Call& call, const Reply& reply) {
   const TopLookup lookup(call, kRead);
   MANKAI_TRY(must_exist(lookup));
-  if (takes_passes) {
+  if (takes_passes || lookup.value()->theirs() != nullptr) {
     MANKAI_TRY(must_be_short(call, *lookup.value(), call.size() - kFirstItem));
   }
   call.array(call.size() - kFirstItem);
@@ -280,13 +325,14 @@ Answer reply_each(const Call& call, const Reply& reply) {
 }
 
 Answer topk_query(Call& call) {
-  return reply_each<true>(call, [&](const TopList& list, std::string_view item) { call.truth(list.is_listed(item)); });
+  return reply_each<true>(call,
+                          [&](const AnyTopList& list, std::string_view item) { call.truth(list.is_listed(item)); });
 }
 
 Answer topk_count(Call& call) {
   const Moment now = clock_now();
   return reply_each<false>(
-      call, [&](const TopList& list, std::string_view item) { call.number(rounded(list.count(item, now))); });
+      call, [&](const AnyTopList& list, std::string_view item) { call.number(rounded(list.count(item, now))); });
 }
 
 Answer topk_list(Call& call) {
@@ -360,8 +406,8 @@ constexpr std::array kCommands = {
                            "O(K log K), K items that are listed", kReads, kListArguments),
     command<2, topk_info>("topk.info", "readonly fast", "Returns what a list was created with", "O(1)", kReads,
                           kKeyOnly),
-    scandump<TopList>("topk.scandump"),
-    loadchunk<TopList>(),
+    scandump<AnyTopList>("topk.scandump"),
+    loadchunk<AnyTopList>(),
 };
 
 }  // namespace
