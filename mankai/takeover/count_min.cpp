@@ -30,7 +30,7 @@ class WeightedSum {
  public:
   void add(std::uint64_t count, std::int64_t weight) noexcept {
     std::int64_t product = 0;
-    has_overflowed_ |= __builtin_mul_overflow(static_cast<std::int64_t>(count), weight, &product);
+    has_overflowed_ |= __builtin_mul_overflow(count, weight, &product);  // also if a total above 2^63 - 1 is subtracted
     has_overflowed_ |= __builtin_add_overflow(sum_, product, &sum_);
   }
   [[nodiscard]] bool is_within(std::uint64_t most) const noexcept {

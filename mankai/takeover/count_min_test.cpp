@@ -159,6 +159,10 @@ TEST(CountMin, a_merge_refuses_a_total_that_wrapped) {
   CountMin sum = sketch_of(4);
   EXPECT_FALSE(sum.merge(std::vector<const CountMin*>{&first}, std::vector<std::int64_t>{1}));
   EXPECT_TRUE(sum.merge(std::vector<const CountMin*>{&first}, std::vector<std::int64_t>{0}));
+  // Above 2^63 - 1, where it would be a small negative number: seen in RedisBloom 2.8.20.
+  CountMin second = sketch_of(4);
+  ASSERT_FALSE(second.increment("a", std::int64_t{1} << 33));
+  EXPECT_FALSE(sum.merge(std::vector<const CountMin*>{&first, &second}, std::vector<std::int64_t>{-1, 1}));
 }
 
 TEST(CountMin, is_the_same_after_saving_copying_and_moving) {

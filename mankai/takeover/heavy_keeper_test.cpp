@@ -108,6 +108,17 @@ TEST(HeavyKeeper, items_of_any_bytes_survive_saving) {
   EXPECT_GT(top.memory_bytes(), top.shape().cell_bytes() + top.shape().heap_bytes() + 1000);
 }
 
+TEST(HeavyKeeper, memory_is_that_of_the_listed_items) {
+  HeavyKeeper top = top_of({.most = 1, .width = 100, .decay = 1});
+  top.add("a");
+  const std::uint64_t before = top.memory_bytes();
+  top.add(std::string(1000, 'x'), 2);
+  EXPECT_EQ(top.memory_bytes(), before + 1001);
+  EXPECT_EQ(top.clone()->memory_bytes(), value_of<HeavyKeeper>(fields_of(top), 0)->memory_bytes());
+  top.add("b", 3);
+  EXPECT_EQ(top.memory_bytes(), before);
+}
+
 TEST(HeavyKeeper, an_empty_place_is_not_the_empty_item) {
   HeavyKeeper top = top_of({.most = 3});
   EXPECT_FALSE(top.is_listed(""));

@@ -482,6 +482,27 @@ class NewValuesTest(RedisTest):
                          Error("ERR the filter would be larger than filter-memory-limit allows"))
         self.assertEqual(plain(client.must("TOPK.ADD", "list", "short")), [None])
 
+    def test_a_stream_with_refused_increments_is_no_error(self):
+        empty = self.start()
+        saved(empty.client(), "BGSAVE")
+        commands = (("CMS.INITBYDIM", "sketch", 10, 2), ("CMS.INCRBY", "sketch", "a", 5, "b", 1 << 33),
+                    ("CMS.INCRBY", "sketch", "a", -2),  # of 8.12
+                    ("CMS.INITBYPROB", "bytes", "0.1", "0.1", "cell_size", 1), ("CMS.INCRBY", "bytes", "a", 256, "b", -1),
+                    ("TOPK.RESERVE", "list", (1 << 24) + 1, 1, 1, "1"), ("TOPK.INCRBY", "list", "a", 3, "b", "x", "c", 1))
+        words = [[str(word).encode() for word in command] for command in commands]
+        stream = b"".join(b"*%d\r\n" % len(one) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in one)
+                          for one in words)
+        primary = Primary((empty.folder / "dump.rdb").read_bytes(), stream)
+        server = self.start()
+        client = server.client()
+        client.must("REPLICAOF", "127.0.0.1", primary.port)
+        wait_for("the stream is applied",
+                 lambda: int(client.info("replication").get("slave_repl_offset", "0")) >= len(stream))
+        self.assertNotIn("== CRITICAL ==", server.log(10**6))
+        self.assertEqual(client.must("CMS.QUERY", "sketch", "a", "b"), [3, (1 << 32) - 1])
+        self.assertEqual(client.must("CMS.QUERY", "bytes", "a", "b"), [0, 0])
+        self.assertEqual(client.must("TOPK.LIST", "list", "WITHCOUNT"), [b"a", 3])
+
 
 if __name__ == "__main__":
     main()

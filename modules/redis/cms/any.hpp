@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "mankai/takeover/count_min.hpp"
 #include "modules/redis/cms/value.hpp"
@@ -18,9 +19,8 @@ class AnySketch : public Either<AnySketch, Sketch, takeover::CountMin> {
  public:
   /// An engine stores one version per type, and RedisBloom below 8.12 loads only version 0 of its own, whose cells have
   /// 4 bytes. So the others have a type of ours, with the fields of version 1.
-  static constexpr std::array kForeignFormats = {
-      Format{.type_name = takeover::CountMin::kTypeName.data(), .version = 0, .newest_read = 1},
-      Format{.type_name = "mankai-cs", .version = 1}};
+  static constexpr std::array kForeignFormats = {Format{.type_name = "CMSk-TYPE", .version = 0, .newest_read = 1},
+                                                 Format{.type_name = "mankai-cs", .version = 1}};
   static constexpr std::size_t kWindow = Sketch::kWindow;  ///< items per call of `add` and `count`, at most
 
   using Count = takeover::CountMin::Count;
@@ -31,7 +31,9 @@ class AnySketch : public Either<AnySketch, Sketch, takeover::CountMin> {
     std::int64_t weight;
   };
 
-  using Either::Either;
+  explicit AnySketch(Sketch ours) noexcept : Either(std::move(ours)) {}
+  /// Errors: std::bad_alloc.
+  explicit AnySketch(takeover::CountMin theirs) : Either(std::move(theirs)) {}
 
   [[nodiscard]] Shape shape() const noexcept;
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return shape().width * shape().depth; }

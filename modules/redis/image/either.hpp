@@ -24,10 +24,6 @@ class Either {
  public:
   static constexpr ImageFamily kFamily = Ours::kFamily;
 
-  explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
-  /// Errors: std::bad_alloc.
-  explicit Either(Theirs theirs) : held_(std::make_unique<Theirs>(std::move(theirs))) {}
-
   /// Null if it is theirs.
   [[nodiscard]] Ours* ours() noexcept { return std::get_if<Ours>(&held_); }
   [[nodiscard]] const Ours* ours() const noexcept { return std::get_if<Ours>(&held_); }
@@ -76,6 +72,11 @@ class Either {
   [[nodiscard]] Result<Self> copy_foreign() const { return value_of<Self>(theirs()->clone(engine_memory())); }
 
  private:
+  friend Self;
+
+  explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
+  explicit Either(Theirs theirs) : held_(std::make_unique<Theirs>(std::move(theirs))) {}
+
   // Most are ours, so the other, which may be larger, is allocated apart.
   std::variant<Ours, std::unique_ptr<Theirs>> held_;
 };

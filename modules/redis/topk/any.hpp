@@ -7,7 +7,9 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mankai/takeover/heavy_keeper.hpp"
@@ -20,9 +22,12 @@ namespace mankai::redis {
 class AnyTopList : public Either<AnyTopList, TopList, takeover::HeavyKeeper> {
  public:
   static constexpr std::array kForeignFormats = {
-      Format{.type_name = takeover::HeavyKeeper::kTypeName.data(), .version = takeover::HeavyKeeper::encver()}};
+      Format{.type_name = "TopK-TYPE", .version = takeover::HeavyKeeper::encver()}};
   static_assert(TopList::kMostIncrement == takeover::HeavyKeeper::kMostIncrement);
-  using Either::Either;
+
+  explicit AnyTopList(TopList ours) noexcept : Either(std::move(ours)) {}
+  /// Errors: std::bad_alloc.
+  explicit AnyTopList(takeover::HeavyKeeper theirs) : Either(std::move(theirs)) {}
 
   [[nodiscard]] TopSettings settings() const noexcept;
   [[nodiscard]] std::uint32_t most() const noexcept {
