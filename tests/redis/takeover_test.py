@@ -19,16 +19,11 @@ from client import Error, Map, Null, wait_for
 from harness import MODULE, OneServerTest, RedisTest, main, needs_module, saved
 
 FIXTURES = pathlib.Path(__file__).parents[3] / "shared" / "data" / "redisbloom"
-FAMILIES = ("BF", "CF", "CMS", "TOPK")
 FOOTER = 10  # of a DUMP payload: RDB version, checksum
 
 
 def fixture(name):
     return json.loads(gzip.decompress((FIXTURES / name).read_bytes()))
-
-
-def of_families(keys):
-    return [one for one in keys if one["family"] in FAMILIES]
 
 
 def unpacked(text):
@@ -168,7 +163,7 @@ class FixturesTest(OneServerTest):
     options = {"appendonly": "no", "aof_use_rdb_preamble": "no"}
 
     def subjects(self, name="keys.json.gz"):
-        for described in of_families(fixture(name)["keys"]):
+        for described in fixture(name)["keys"]:
             yield described, Subject(self, self.client, described)
 
     def restore(self, described):
@@ -223,8 +218,6 @@ class FixturesTest(OneServerTest):
 
     def test_older_encodings(self):
         for case in fixture("older.json.gz"):
-            if case["type"] != "MBbloom--" and "CF" not in FAMILIES:
-                continue
             with self.subTest(case=case["note"], type=case["type"], encver=case["encver"]):
                 self.client.must("DEL", "k")
                 reply = self.client.call("RESTORE", "k", 0, unpacked(case["payload"]))
@@ -246,8 +239,7 @@ class FixturesTest(OneServerTest):
                 reply = self.client.call(*case["command"], unpacked(case["data"]))
                 if case["ask"].startswith("refuse"):
                     self.assertIsInstance(reply, Error)
-                elif (case["ask"].startswith("accept") and "or refuse" not in case["ask"]
-                      and not any(name.lower() in case["name"] for name in {"CF", "TOPK"} - {*FAMILIES})):
+                elif case["ask"].startswith("accept") and "or refuse" not in case["ask"]:
                     self.assertEqual(plain(reply), "OK")
                 for words in (("BF.MADD", "forged", "a", "b"), ("CF.ADD", "forged", "a"), ("CMS.INCRBY", "forged", "a", 1),
                               ("TOPK.ADD", "forged", "a", "b"), ("BF.INFO", "forged"), ("DUMP", "forged")):
@@ -305,14 +297,13 @@ class Primary(threading.Thread):
 @unittest.skipUnless(FIXTURES.is_dir(), "SKIPPED: the fixtures of RedisBloom are not here (../shared)")
 class StreamTest(RedisTest):
     def check(self, client, described):
-        for one in of_families(described):
+        for one in described:
             client.must("SELECT", one.get("db", 0))
             facts = {name: fact for name, fact in one["facts"].items()}
             if one["family"] == "TOPK" and one["key"] == "topk":
                 facts.pop("dump", None)
             Subject(self, client, one).check(facts)
 
-    @unittest.skipIf(len(FAMILIES) < 4, "the file has values of families that are not taken over yet")
     def test_a_file_of_redisbloom_is_loaded(self):
         server = self.start()
         server.stop()
@@ -337,7 +328,7 @@ class StreamTest(RedisTest):
 
     def assert_no_error(self, server):
         errors = [line for line in server.log(10**6).split("\n") if "== CRITICAL ==" in line]
-        self.assertEqual([line for line in errors if any(f"'{family.lower()}." in line.lower() for family in FAMILIES)], [])
+        self.assertEqual(errors, [])
 
     def load_aof(self, name):
         server = self.start(aof_load_truncated="no")
@@ -359,8 +350,6 @@ class StreamTest(RedisTest):
         with self.subTest("setup.aof"):
             self.check(self.load_aof("setup.aof.gz").client(), certain)
         with self.subTest("rewritten.aof"):
-            if len(FAMILIES) < 4:
-                self.skipTest("the file has values of families that are not taken over yet")
             lost = ("cms:db1", "topk:db1")  # by RedisBloom
             self.check(self.load_aof("rewritten.aof.gz").client(), [one for one in keys if one["key"] not in lost])
         with self.subTest("stream.aof"):

@@ -64,7 +64,9 @@ class BloomValue {
                                           .moment_kind = Cuckoo::kKind,  // its cells move
                                           .load_command = "bf.loadchunk"};
   static constexpr std::array kForeignFormats = {
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
       Format{.type_name = takeover::BloomChain::kTypeName.data(), .version = takeover::BloomChain::kEncver},
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
       Format{.type_name = takeover::ValkeyBloom::kTypeName.data(), .version = takeover::ValkeyBloom::kEncver}};
 
   /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
