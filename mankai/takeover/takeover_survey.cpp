@@ -92,7 +92,8 @@ constexpr std::array kKnownTypes = {
               .family = "TDIGEST",
               .load = nullptr,
               .reason = "Mankai has no t-digests",
-              .remedy = "delete it before the takeover, or move it to a server that keeps RedisBloom"},
+              .remedy = "delete it before the takeover, or set bf.t-digests to carry in the new server, which keeps it "
+                        "without commands for it"},
 };
 constexpr KnownType kOtherType{
     .name = {},

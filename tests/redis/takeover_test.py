@@ -265,7 +265,8 @@ class FixturesTest(OneServerTest):
         server = self.server
         payload = unpacked(next(case for case in fixture("forged.json.gz") if "t-digests" in case["ask"])["data"])
         self.assertIsInstance(self.client.call("RESTORE", "digest", 0, payload), Error)
-        self.assertIn("t-digests are not taken over: delete them on the source, or set t-digests to carry", server.log(10**6))
+        self.assertIn('key "digest" of type TDIS-TYPE: t-digests are not taken over: delete them on the source, '
+                      "or set t-digests to carry", server.log(10**6))
 
 
 class Primary(threading.Thread):

@@ -71,6 +71,7 @@ const std::array kBindings = {
     Binding{"RedisModule_SaveStringBuffer", static_cast<void*>(&engine.save_string_buffer)},
     Binding{"RedisModule_LoadStringBuffer", static_cast<void*>(&engine.load_string_buffer)},
     Binding{"RedisModule_IsIOError", static_cast<void*>(&engine.is_io_error)},
+    Binding{"RedisModule_GetKeyNameFromIO", static_cast<void*>(&engine.get_key_name_from_io)},
     Binding{"RedisModule_LogIOError", static_cast<void*>(&engine.log_io_error)},
     Binding{"RedisModule_EmitAOF", static_cast<void*>(&engine.emit_aof)},
     Binding{"RedisModule_DigestAddStringBuffer", static_cast<void*>(&engine.digest_add_string_buffer)},

@@ -235,6 +235,7 @@ struct Engine {
   void (*save_string_buffer)(Io*, const char*, std::size_t);
   char* (*load_string_buffer)(Io*, std::size_t* bytes);
   int (*is_io_error)(Io*);
+  const String* (*get_key_name_from_io)(Io*);  ///< null if the engine does not say
   void (*log_io_error)(Io*, const char* level, const char* format, ...);
   void (*emit_aof)(Io*, const char* command, const char* format, ...);
   void (*digest_add_string_buffer)(DigestState*, const char*, std::size_t);

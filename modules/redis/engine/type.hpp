@@ -102,9 +102,16 @@ class NativeType {
   /// allocations, so UNLINK leaves a filter of some megabytes to another thread.
   static constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
 
+  /// Of a key's name: the engine cuts longer lines, and the reason comes after it.
+  static constexpr std::size_t kLoggedBytes = 256;
+
   static const T& at(const void* value) noexcept { return *static_cast<const T*>(value); }
   static void log(Io* io, std::size_t format, const char* what) noexcept {
-    engine.log_io_error(io, "warning", "a key of type %s: %s", T::kFormats[format].type_name, what);
+    const String* key = engine.get_key_name_from_io(io);
+    std::size_t bytes = 0;
+    const char* name = key != nullptr ? engine.string_ptr_len(key, &bytes) : "";
+    engine.log_io_error(io, "warning", "key \"%.*s\" of type %s: %s", static_cast<int>(std::min(bytes, kLoggedBytes)),
+                        name, T::kFormats[format].type_name, what);
   }
   static void log_lack_of_memory(Io* io, const void* value) noexcept {
     log(io, at(value).format(), "no memory: what is being saved of it is damaged");
