@@ -4,6 +4,7 @@
 The fixtures are what RedisBloom 2.8.20 saved and answered (../shared/data/redisbloom, with a README).
 """
 import base64
+import contextlib
 import gzip
 import hashlib
 import json
@@ -280,7 +281,10 @@ class Primary(threading.Thread):
         self.start()
 
     def run(self):
-        connection, _ = self.listener.accept()
+        with self.listener, self.listener.accept()[0] as connection, contextlib.suppress(ConnectionError):
+            self.serve(connection)
+
+    def serve(self, connection):
         buffer = b""
         while True:
             buffer += connection.recv(4096)
@@ -311,6 +315,37 @@ class StreamTest(RedisTest):
         (server.folder / "dump.rdb").write_bytes(gzip.decompress((FIXTURES / "setup.rdb.gz").read_bytes()))
         server.start()
         self.check(server.client(), fixture("keys.json.gz")["keys"])
+
+    def follow(self, mode, rdb):
+        """A server with one saved key follows a primary that sends this file."""
+        server = self.start(repl_diskless_load=mode)
+        client = server.client()
+        client.must("SET", "ours", "v")
+        client.must("SAVE")
+        self.primary = Primary(rdb, b"")
+        client.must("REPLICAOF", "127.0.0.1", self.primary.port)
+        return server
+
+    def test_a_load_that_fails_keeps_the_data_where_the_engine_allows_it(self):
+        """docs/takeover.md has the table."""
+        digests = gzip.decompress((FIXTURES / "tdigest.rdb.gz").read_bytes())
+        later = b"REDIS9999" + digests[9:]
+        failed = "Failed trying to load the "  # "MASTER" or "PRIMARY synchronization DB"
+        for mode, kept in (("swapdb", 1), ("disabled", 0)):
+            with self.subTest("the version is too new", mode=mode):
+                server = self.follow(mode, later)
+                wait_for("the load fails", lambda: failed in server.log(1000))
+                self.assertEqual(server.client().must("DBSIZE"), kept)
+        with self.subTest("a value is refused", mode="swapdb"):
+            server = self.follow("swapdb", digests)
+            wait_for("the process ends", lambda: not server.is_running())
+            self.assertIn('key "digest" of type TDIS-TYPE', server.log(1000))
+            server.restart()
+            self.assertEqual(server.client().must("GET", "ours"), b"v")
+        with self.subTest("a value is refused", mode="disabled"):
+            server = self.follow("disabled", digests)
+            wait_for("the process ends", lambda: not server.is_running())
+            self.assertRaises(AssertionError, server.restart)  # its file is the primary's now
 
     def test_digests_are_carried(self):
         server = self.start(**{"bf.t-digests": "carry", "aof_use_rdb_preamble": "no"})
