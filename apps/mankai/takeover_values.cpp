@@ -21,11 +21,12 @@ struct TypeFamily {
   std::string_view family;
 };
 constexpr std::array kFilters = {
-    TypeFamily{.type = "MBbloom--", .family = "BF"},  TypeFamily{.type = "bloomfltr", .family = "BF"},
-    TypeFamily{.type = "mankai-bf", .family = "BF"},  TypeFamily{.type = "MBbloomCF", .family = "CF"},
-    TypeFamily{.type = "mankai-cf", .family = "CF"},  TypeFamily{.type = "CMSk-TYPE", .family = "CMS"},
-    TypeFamily{.type = "mankai-cm", .family = "CMS"}, TypeFamily{.type = "TopK-TYPE", .family = "TOPK"},
-    TypeFamily{.type = "mankai-cs", .family = "CMS"}, TypeFamily{.type = "mankai-tk", .family = "TOPK"},
+    TypeFamily{.type = "MBbloom--", .family = "BF"},   TypeFamily{.type = "bloomfltr", .family = "BF"},
+    TypeFamily{.type = "mankai-bf", .family = "BF"},   TypeFamily{.type = "mankai-cv", .family = "BF"},
+    TypeFamily{.type = "MBbloomCF", .family = "CF"},   TypeFamily{.type = "mankai-cf", .family = "CF"},
+    TypeFamily{.type = "CMSk-TYPE", .family = "CMS"},  TypeFamily{.type = "mankai-cm", .family = "CMS"},
+    TypeFamily{.type = "TopK-TYPE", .family = "TOPK"}, TypeFamily{.type = "mankai-cs", .family = "CMS"},
+    TypeFamily{.type = "mankai-tk", .family = "TOPK"},
 };
 
 // Commands that return a size.

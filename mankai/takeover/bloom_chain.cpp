@@ -29,7 +29,6 @@ constexpr double kLn2 = 0.693147180559945;
 constexpr double kSquaredLn2 = 0.480453013918201;
 constexpr std::uint32_t kNarrowSeed = 0x9747b28cU;
 constexpr std::uint64_t kWideSeed = 0xc6a4a7935bd1e995U;
-constexpr double kTightening = 0.5;
 // |ln| of the least double takes so many.
 constexpr unsigned kMostProbes = 1075;
 // Cells are allocated in words; RedisBloom 2.2 rounded up to a byte.

@@ -52,6 +52,7 @@ class BloomChain : public LinkedBloom<BloomChain, ChainLink, SteppedPositions> {
  public:
   static constexpr std::string_view kTypeName = "MBbloom--";
   static constexpr unsigned kEncver = 4;
+  static constexpr double kTightening = 0.5;  ///< each link's rate divided by that of the one before
   /// Chunks are no larger.
   static constexpr std::size_t kMostChunkBytes = std::size_t{1} << 24;
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();

@@ -187,6 +187,9 @@ struct AddedKeys {
   AddResult stop = AddResult::fresh;
 };
 
+/// Whether a key that finds the newest link full may open another one.
+enum class MayOpenLink : bool { no, yes };
+
 /// Links beyond this number are refused: rates halve, so no filter reaches more than about 1075.
 inline constexpr std::size_t kMostLinks = 4096;
 
@@ -215,7 +218,8 @@ class LinkedBloom {
   /// finds no memory, with nothing changed.
   [[nodiscard]] AddResult add(std::string_view key) { return add(derived().hashes_of(key)); }
   /// Adds keys in order while there is room, and writes which were fresh. Shape: keys[c], fresh[c].
-  [[nodiscard]] AddedKeys add(std::span<const std::string_view> keys, std::span<bool> fresh) {
+  [[nodiscard]] AddedKeys add(std::span<const std::string_view> keys, std::span<bool> fresh,
+                              MayOpenLink may_open = MayOpenLink::yes) {
     MANKAI_ASSERT(keys.size() == fresh.size());
     AddedKeys added;
     for_each_window(keys, [&](std::size_t start, std::span<const KeyHashes> hashes) {
@@ -227,7 +231,7 @@ class LinkedBloom {
         newest.prefetch(Positions(key, newest.modulus()), std::min(newest.probes_per_key(), kMostPrefetched));
       }
       for (const KeyHashes& key : hashes) {
-        const AddResult result = add(key);
+        const AddResult result = add(key, may_open);
         if (result != AddResult::fresh && result != AddResult::known) {
           added.stop = result;
           return;
@@ -341,11 +345,14 @@ class LinkedBloom {
     }
   }
 
-  [[nodiscard]] AddResult add(const KeyHashes& key) {
+  [[nodiscard]] AddResult add(const KeyHashes& key, MayOpenLink may_open = MayOpenLink::yes) {
     if (has(key)) {
       return AddResult::known;
     }
     if (links_.back().is_full()) {
+      if (may_open == MayOpenLink::no) {
+        return AddResult::full;
+      }
       if (const AddResult opened = static_cast<Derived&>(*this).open_link(); opened != AddResult::fresh) {
         return opened;
       }

@@ -63,6 +63,16 @@ class TakeoverCompareTest(RedisTest):
         self.to.must("BF.MADD", "bf", *(f"more{i}" for i in range(10)))
         self.assert_difference("bf", "BF.INFO Number of items inserted: ", " in the new one")
 
+    def test_a_converted_filter_answers_at_least_as_before(self):
+        for client in (self.from_, self.to):
+            client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+            client.must("BF.RESERVE", "theirs", 0.01, 100)
+            client.must("BF.MADD", "theirs", *range(500))
+        self.to.must("MANKAI.CONVERT", "theirs")
+        self.assertEqual(self.compare()["different"], 0)
+        self.to.must("BF.MADD", "theirs", *(f"more{i}" for i in range(10)))
+        self.assert_difference("theirs", "Number of items inserted")
+
     def test_items_that_are_lost(self):
         self.to.must("CF.DEL", "cf", "item7")
         self.assert_difference("cf", "CF.INFO")

@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import pathlib
+import random
 import socket
 import struct
 import sys
@@ -262,6 +263,154 @@ class FixturesTest(OneServerTest):
                     self.client.must("DEBUG", "RELOAD")
                     self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "k"), digest)
 
+    def bloom_filters(self):
+        """Names, payloads, items and expansion of filters that grow."""
+        for described in fixture("keys.json.gz")["keys"]:
+            if described["family"] != "BF":
+                continue
+            self.client.must("SELECT", described["db"])
+            name = described["key"]
+            self.client.must("DEL", name)
+            self.client.must("RESTORE", name, 0, unpacked(described["facts"]["dump"]))
+            if plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]:
+                probes = [item for probe in described["facts"].get("probes", []) for item in items_of(probe["items"])]
+                yield name, probes
+        self.client.must("SELECT", 0)
+        for number, case in enumerate(fixture("valkey-bloom.json.gz")):
+            name = f"valkey:{number}"
+            self.client.must("DEL", name)
+            self.client.must("BF.LOAD", name, unpacked(case["load"]))
+            if plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]:
+                yield name, items_of(case["items"]) + items_of(case["probes"])
+
+    def facts(self, name):
+        flat = plain(self.client.must("BF.INFO", name))
+        return {fact: value for fact, value in zip(flat[::2], flat[1::2]) if fact != "Size"}
+
+    def fpr(self, name):
+        return float(plain(self.client.must("BF.INFO", name, "FPR"))[0])
+
+    def answers(self, name, items):
+        return [answer for start in range(0, len(items), 1000)
+                for answer in self.client.must("BF.MEXISTS", name, *items[start:start + 1000])]
+
+    def test_a_converted_filter_answers_as_before_and_grows_by_our_sub_filters(self):
+        converted = 0
+        for name, probes in self.bloom_filters():
+            with self.subTest(key=name):
+                before = self.answers(name, probes)
+                facts = self.facts(name)
+                self.client.must("PEXPIRE", name, 10**9)
+                self.client.must("MANKAI.CONVERT", name)
+                self.assertGreater(self.client.must("PTTL", name), 10**8)
+                self.client.must("PERSIST", name)
+                self.assertEqual(self.client.must("TYPE", name), b"mankai-cv")
+                self.assertEqual(self.answers(name, probes), before)
+                self.assertEqual(self.facts(name), facts)
+                error, absent = self.fpr(name), [f"absent:{number}" for number in range(20000)]
+                wrong = sum(self.answers(name, absent))  # small links have more than their formula says
+                capacity, cardinality = (self.client.must("BF.INFO", name, fact)[0] for fact in ("CAPACITY", "ITEMS"))
+                new = [f"new:{number}" for number in range(min(capacity * 3, 30000))]
+                fresh = sum(self.client.must("BF.MADD", name, *new[start:start + 1000]).count(1)
+                            for start in range(0, len(new), 1000))
+                self.assertEqual(self.client.must("BF.CARD", name), cardinality + fresh)
+                self.assertNotIn(0, self.answers(name, new))
+                still = self.answers(name, probes)
+                self.assertEqual([0 for was, now in zip(before, still) if was and not now], [])
+                if len(new) > capacity - cardinality:
+                    self.assertGreater(self.client.must("BF.INFO", name, "FILTERS")[0], facts["Number of filters"])
+                self.assertGreaterEqual(self.fpr(name), error)
+                more = sum(self.answers(name, absent)) - wrong
+                self.assertLess(more / len(absent), 1.3 * (self.fpr(name) - error) + 0.003)
+                digest = self.client.must("DEBUG", "DIGEST-VALUE", name)
+                self.client.must("COPY", name, "copy", "REPLACE")
+                self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "copy"), digest)
+                self.client.must("RESTORE", "copy", 0, self.client.must("DUMP", name), "REPLACE")
+                self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "copy"), digest)
+                self.assertGreater(self.client.must("MEMORY", "USAGE", name), capacity / 8)
+                self.client.must("MANKAI.CONVERT", name)  # changes nothing
+                self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", name), digest)
+                self.client.must("UNLINK", "copy")
+                converted += 1
+        self.assertGreater(converted, 5)
+        before = self.client.must("DEBUG", "DIGEST")
+        self.client.must("DEBUG", "RELOAD")
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
+        self.client.must("CONFIG", "SET", "appendonly", "yes")
+        wait_for("the AOF is written", lambda: self.client.info("persistence")["aof_rewrite_in_progress"] == "0"
+                 and self.client.info("persistence")["aof_enabled"] == "1")
+        self.client.must("DEBUG", "LOADAOF")
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
+
+    def test_the_error_of_a_converted_filter_stays_below_that_of_the_source(self):
+        self.client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+        self.client.must("BF.RESERVE", "f", 0.01, 1000)
+        items = [f"item:{number}" for number in range(100000)]
+        self.client.must("BF.MADD", "f", *items[:1500])  # the second link has room for 1500 more
+        self.client.must("MANKAI.CONVERT", "f")
+        self.client.must("BF.MADD", "f", *items[1500:2900])
+        self.assertEqual(self.client.must("BF.INFO", "f", "FILTERS"), [2])
+        for start in range(2900, len(items), 1000):
+            self.client.must("BF.MADD", "f", *items[start:start + 1000])
+        self.assertEqual(self.answers("f", items).count(0), 0)
+        absent = self.answers("f", [f"absent:{number}" for number in range(100000)])
+        self.assertLess(sum(absent) / 100000, 0.011)
+        self.assertLess(self.fpr("f"), 0.0101)
+
+    def test_damaged_converted_filters(self):
+        self.client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+        self.client.must("CONFIG", "SET", "bf.filter-memory-limit", "64mb")
+        self.client.must("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
+        self.client.must("BF.RESERVE", "whole", 0.01, 50)
+        self.client.must("BF.MADD", "whole", *range(120))
+        self.client.must("MANKAI.CONVERT", "whole")
+        chance = random.Random(18)
+        for grows in (False, True):
+            if grows:
+                self.client.must("BF.MADD", "whole", *range(1000))
+            payload = self.client.must("DUMP", "whole")
+            loaded = 0
+            for _ in range(2000):
+                damaged = bytearray(payload)
+                for _ in range(chance.choice((1, 1, 2, 8))):
+                    # Most bytes are cells and checksums, so the fields at both ends get more of the damage.
+                    place = chance.choice((chance.randrange(250), chance.randrange(len(damaged) - FOOTER)))
+                    damaged[place] = chance.choice((0, 1, 0x7f, 0xff, chance.randrange(256)))
+                if chance.random() < 0.1:
+                    del damaged[chance.randrange(12, len(damaged)):-FOOTER]
+                reply = self.client.call("RESTORE", "damaged", 0, bytes(damaged), "REPLACE")
+                if isinstance(reply, Error):
+                    continue
+                loaded += 1
+                for words in (("BF.MADD", "damaged", *range(5000, 5300)), ("BF.MEXISTS", "damaged", "a", "b"), ("BF.INFO", "damaged"),
+                              ("BF.DEBUG", "damaged"), ("MEMORY", "USAGE", "damaged"), ("DUMP", "damaged"), ("BF.CLEAR", "damaged")):
+                    self.client.call(*words)
+            self.assertGreater(loaded, 20)  # harmless damage, of cells for example
+        self.client.must("PING")
+
+    def test_what_cannot_be_converted(self):
+        self.client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+        self.client.must("BF.RESERVE", "fixed", 0.01, 100, "NONSCALING")
+        self.client.must("CF.RESERVE", "cuckoo", 100)
+        self.client.must("CMS.INITBYDIM", "sketch", 10, 3)
+        self.client.must("TOPK.RESERVE", "list", 3)
+        self.client.must("SET", "text", "x")
+        for name, reason in (("fixed", "does not grow"), ("cuckoo", "a new filter"), ("sketch", "does not grow"),
+                             ("list", "does not grow"), ("text", "WRONGTYPE"), ("absent", "not found")):
+            reply = self.client.call("MANKAI.CONVERT", name)
+            self.assertIsInstance(reply, Error, name)
+            self.assertIn(reason, str(reply))
+        self.client.must("BF.RESERVE", "grows", 0.01, 100)
+        self.assertIn("unknown argument", str(self.client.call("MANKAI.CONVERT", "grows", "NOW")).lower())
+        self.client.must("MANKAI.CONVERT", "grows")
+        self.assertIn("DUMP", str(self.client.call("BF.SCANDUMP", "grows", 0)))
+        self.assertIsInstance(self.client.call("BF.MERGE", "fixed", "grows"), Error)
+        self.client.must("BF.MADD", "grows", *range(1000))
+        self.client.must("BF.CLEAR", "grows")
+        self.assertEqual(self.client.must("TYPE", "grows"), b"mankai-bf")
+        self.assertEqual(self.client.must("BF.CARD", "grows"), 0)
+        self.client.must("MANKAI.CONVERT", "grows")
+
     def test_a_file_with_digests_says_what_to_do(self):
         server = self.server
         payload = unpacked(next(case for case in fixture("forged.json.gz") if "t-digests" in case["ask"])["data"])
@@ -315,6 +464,20 @@ class StreamTest(RedisTest):
         (server.folder / "dump.rdb").write_bytes(gzip.decompress((FIXTURES / "setup.rdb.gz").read_bytes()))
         server.start()
         self.check(server.client(), fixture("keys.json.gz")["keys"])
+
+    def test_a_replica_converts_as_its_primary(self):
+        primary, replica = self.start(tcp=True), self.start()
+        client, follower = primary.client(), replica.client()
+        client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+        replica.replicate(primary)
+        client.must("BF.RESERVE", "f", 0.01, 100)
+        for start in range(0, 5000, 500):
+            client.must("BF.MADD", "f", *range(start, start + 500))
+            if start == 500:
+                client.must("MANKAI.CONVERT", "f")
+        replica.wait_for_primary(primary)
+        self.assertEqual(follower.must("TYPE", "f"), b"mankai-cv")
+        self.assertEqual(follower.must("DEBUG", "DIGEST"), client.must("DEBUG", "DIGEST"))
 
     def follow(self, mode, rdb):
         """A server with one saved key follows a primary that sends this file."""

@@ -47,6 +47,8 @@ constexpr std::array kInfoArguments = {kKeyArgument, kFact, kEnd};
 
 constexpr std::array kLoadWholeArguments = {kKeyArgument, argument("data", ArgumentKind::string), kEnd};
 
+constexpr std::array kConvertArguments = {kKeyArgument, kHash, kSeed, kEnd};
+
 constexpr const char* kOne = "O(1)";
 constexpr const char* kSlices = "O(F), F the number of sub-filters";
 constexpr const char* kBatch = "O(N * F), N items in F sub-filters";
@@ -85,6 +87,9 @@ constexpr std::array kCommands = {
                             kKeyOnly),
     command<3, bloom_advance>("bf.advance", "write", "Advances a Bloom filter whose items expire with time",
                               "O(N), N slots", kUpdates, kAdvanceArguments),
+    command<-2, mankai_convert>("mankai.convert", "write fast",
+                                "Makes a Bloom filter of RedisBloom or valkey-bloom grow by sub-filters of Mankai",
+                                kOne, kUpdates, kConvertArguments),
     command<-3, bloom_rem>("bf.rem", "write", "Removes items from a deletable Bloom filter", kBatch, kDeletes,
                            kKeyItems),
 };

@@ -28,5 +28,6 @@ Answer bloom_merge(Call& call);
 Answer bloom_clear(Call& call);
 Answer bloom_rem(Call& call);
 Answer bloom_advance(Call& call);
+Answer mankai_convert(Call& call);  ///< of any family
 
 }  // namespace mankai::redis

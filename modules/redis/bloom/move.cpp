@@ -114,7 +114,7 @@ Answer bloom_scandump(Call& call) {
   }
   const BloomValue& value = *lookup.value();
   if (value.foreign_format() && value.redisbloom() == nullptr) {
-    return refuse("ERR filters of valkey-bloom have no chunks: copy this one by DUMP and RESTORE");
+    return refuse("ERR filters of valkey-bloom and converted ones have no chunks: copy this one by DUMP and RESTORE");
   }
   if (*iterator < 0) {
     return reply_chunk(call, 0, {});

@@ -8,6 +8,8 @@
 #include <string>
 #include <type_traits>
 
+#include "mankai/takeover/dump.hpp"
+
 namespace mankai::redis {
 namespace {
 
@@ -46,8 +48,8 @@ Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
 }
 
 template <class Filter>
-constexpr bool kIsForeign =
-    std::is_same_v<Filter, takeover::BloomChain> || std::is_same_v<Filter, takeover::ValkeyBloom>;
+constexpr bool kIsForeign = std::is_same_v<Filter, takeover::BloomChain> ||
+                            std::is_same_v<Filter, takeover::ValkeyBloom> || std::is_same_v<Filter, ConvertedBloom>;
 
 // A single key is not worth a batch's arrays.
 void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
@@ -234,7 +236,9 @@ std::size_t BloomValue::slice_count() const noexcept {
 WorkShape BloomValue::work_shape() const noexcept {
   constexpr std::uint64_t kPlentyOfRoom = std::uint64_t{1} << 40;
   return visit([&]<class F>(const F& filter) {
-    if constexpr (kIsForeign<F>) {
+    if constexpr (std::is_same_v<F, ConvertedBloom>) {
+      return filter.work_shape();
+    } else if constexpr (kIsForeign<F>) {
       return WorkShape{.slices = filter.slice_count(),
                        .room = room_in_newest(filter),
                        .newest = filter.slice(filter.slice_count() - 1).capacity_keys(),
@@ -278,8 +282,28 @@ std::optional<std::size_t> BloomValue::foreign_format() const noexcept {
   if (std::holds_alternative<std::unique_ptr<takeover::BloomChain>>(filter_)) {
     return 0;
   }
-  return std::holds_alternative<std::unique_ptr<takeover::ValkeyBloom>>(filter_) ? std::optional<std::size_t>(1)
-                                                                                 : std::nullopt;
+  if (std::holds_alternative<std::unique_ptr<takeover::ValkeyBloom>>(filter_)) {
+    return 1;
+  }
+  return std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_) ? std::optional<std::size_t>(2)
+                                                                          : std::nullopt;
+}
+
+bool BloomValue::is_taken_over() const noexcept {
+  return foreign_format() && !std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_);
+}
+
+Result<BloomValue> BloomValue::convert(const HashSpec& hash) {
+  return visit([&]<class F>(F& filter) -> Result<BloomValue> {
+    if constexpr (!kIsForeign<F> || std::is_same_v<F, ConvertedBloom>) {
+      return fail(ErrorCode::invalid_argument, "not a filter of another module");
+    } else if (is_nonscaling_) {
+      return fail(ErrorCode::invalid_argument,
+                  "the filter does not grow, so there is nothing to convert; it answers as it is");
+    } else {
+      return BloomValue(std::make_unique<ConvertedBloom>(std::move(filter), hash), false);
+    }
+  });
 }
 
 takeover::BloomChain* BloomValue::redisbloom() noexcept {
@@ -295,8 +319,11 @@ Result<BloomValue> BloomValue::taken_over(Result<Made> filter) {
 
 Result<BloomValue> BloomValue::load_foreign(takeover::FieldReader& reader, std::size_t format, int version) {
   const auto encver = static_cast<unsigned>(version);
-  return format == 0 ? taken_over(takeover::BloomChain::load(reader, encver, engine_memory()))
-                     : taken_over(takeover::ValkeyBloom::load(reader, encver, engine_memory()));
+  switch (format) {
+    case 0: return taken_over(takeover::BloomChain::load(reader, encver, engine_memory()));
+    case 1: return taken_over(takeover::ValkeyBloom::load(reader, encver, engine_memory()));
+    default: return of(ConvertedBloom::load(reader, encver), false);
+  }
 }
 
 Result<BloomValue> BloomValue::from_redisbloom(std::span<const std::byte> header) {
@@ -317,7 +344,11 @@ void BloomValue::save_foreign(takeover::FieldWriter& writer) const {
 
 void BloomValue::rewrite_foreign(const EmitCommand& emit) const {
   visit([&]<class F>(const F& filter) {
-    if constexpr (std::is_same_v<F, takeover::ValkeyBloom>) {
+    if constexpr (std::is_same_v<F, ConvertedBloom>) {
+      takeover::DumpWriter dump(F::kTypeName, F::kEncver);
+      filter.save(dump);
+      emit("RESTORE", 0, dump.finish());
+    } else if constexpr (std::is_same_v<F, takeover::ValkeyBloom>) {
       emit("BF.LOAD", std::nullopt, filter.to_blob());
     } else if constexpr (std::is_same_v<F, takeover::BloomChain>) {
       emit("BF.LOADCHUNK", 1, filter.header());
@@ -376,7 +407,9 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
 AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh) {
   return visit([&]<class F>(F& filter) {
     AddReport report;
-    if constexpr (kIsForeign<F>) {
+    if constexpr (std::is_same_v<F, ConvertedBloom>) {
+      report = filter.add(keys, fresh);
+    } else if constexpr (kIsForeign<F>) {
       const takeover::AddedKeys added = filter.add(keys, fresh);
       report.done = added.done;
       if (added.stop != takeover::AddResult::fresh) {
@@ -464,12 +497,10 @@ void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
 std::size_t BloomValue::heap_bytes() const noexcept {
   return visit([]<class F>(const F& filter) {
     const std::size_t object = std::is_same_v<F, ScalableBloom> ? 0 : engine_bytes(sizeof(F));
-    if constexpr (kIsForeign<F>) {
-      std::size_t bytes = object;
-      for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-        bytes += sizeof(typename F::Slice) + engine_bytes(filter.slice(i).cells_bytes());
-      }
-      return bytes;
+    if constexpr (requires { filter.heap_bytes(); }) {
+      return object + filter.heap_bytes();
+    } else if constexpr (kIsForeign<F>) {
+      return object + heap_bytes_of_links(filter);
     } else {
       return object + heap_bytes_of(filter);
     }

@@ -11,7 +11,8 @@
 /// often as it was added. Deletable filters of older dumps, of rates that no cuckoo filter reaches, and with an
 /// expansion that is not a power of 2, are Bloom filters of counters (scalable-counting-bloom).
 ///
-/// Filters that were taken over from RedisBloom or valkey-bloom stay in their layout and grow by their rules.
+/// Filters that were taken over from RedisBloom or valkey-bloom stay in their layout and grow by their rules, unless
+/// MANKAI.CONVERT makes them grow by our sub-filters.
 
 #include <array>
 #include <cstddef>
@@ -28,6 +29,7 @@
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/takeover/bloom_chain.hpp"
 #include "mankai/takeover/valkey_bloom.hpp"
+#include "modules/redis/bloom/converted.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/layout.hpp"
 #include "modules/redis/image/add.hpp"
@@ -67,7 +69,8 @@ class BloomValue {
       // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
       Format{.type_name = takeover::BloomChain::kTypeName.data(), .version = takeover::BloomChain::kEncver},
       // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
-      Format{.type_name = takeover::ValkeyBloom::kTypeName.data(), .version = takeover::ValkeyBloom::kEncver}};
+      Format{.type_name = takeover::ValkeyBloom::kTypeName.data(), .version = takeover::ValkeyBloom::kEncver},
+      Format{.type_name = ConvertedBloom::kTypeName, .version = ConvertedBloom::kEncver}};
 
   /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
   [[nodiscard]] static Result<void> check_cuckoo(const BloomSettings& settings);
@@ -91,6 +94,12 @@ class BloomValue {
   [[nodiscard]] const takeover::BloomChain* redisbloom() const noexcept {
     return const_cast<BloomValue*>(this)->redisbloom();
   }
+
+  /// Whether it was taken over, and grows by the rules of its source.
+  [[nodiscard]] bool is_taken_over() const noexcept;
+  /// Returns the filter as one that grows by our sub-filters, hashed as given; this one is left empty, to be destroyed.
+  /// Errors: invalid_argument, if it does not grow; std::bad_alloc; both change nothing. Pre: `is_taken_over()`.
+  [[nodiscard]] Result<BloomValue> convert(const HashSpec& hash);
 
   /// Adds keys in order while there is room, and writes which were new. Shape: keys[c], fresh[c]. Cost: a batch. Pre: a
   /// filter whose items expire is at the present time.
@@ -142,8 +151,12 @@ class BloomValue {
   template <class Use>
   void for_each_slice(const Use& use) const {
     visit([&](const auto& filter) {
-      for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-        use(filter.slice(i));
+      if constexpr (requires { filter.for_each_slice(use); }) {
+        filter.for_each_slice(use);
+      } else {
+        for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+          use(filter.slice(i));
+        }
       }
     });
   }
@@ -151,7 +164,8 @@ class BloomValue {
  private:
   // Most keys are plain filters, and there may be very many of them: the larger ones are allocated apart.
   using Filter = std::variant<ScalableBloom, std::unique_ptr<ScalableCountingBloom>, std::unique_ptr<Cuckoo>,
-                              std::unique_ptr<takeover::BloomChain>, std::unique_ptr<takeover::ValkeyBloom>>;
+                              std::unique_ptr<takeover::BloomChain>, std::unique_ptr<takeover::ValkeyBloom>,
+                              std::unique_ptr<ConvertedBloom>>;
 
   BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
   template <class Made>

@@ -80,7 +80,7 @@ Answer bloom_clear(Call& call) {
     if (!like) {
       return refuse(kNoMemory);
     }
-    lookup.found()->set_value(std::move(*like));
+    lookup.replace(std::make_unique<BloomKey>(std::move(*like)));  // a converted filter becomes one of ours
     engine.replicate_verbatim(call.context());
     call.key_changed("bf.clear");
   }

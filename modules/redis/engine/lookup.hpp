@@ -52,6 +52,12 @@ class Lookup {
     found_ = made.release();
     engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*found_), found_);
   }
+  /// Replaces the value by one that may have another format. The key keeps its time to live.
+  void replace(std::unique_ptr<KeyValue> made) noexcept {
+    const long long expires = engine.get_abs_expire(key_);
+    set(std::move(made));
+    engine.set_abs_expire(key_, expires);
+  }
   void remove() noexcept {
     found_ = nullptr;
     engine.delete_key(key_);

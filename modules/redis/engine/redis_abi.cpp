@@ -57,6 +57,8 @@ const std::array kBindings = {
     Binding{"RedisModule_ModuleTypeGetValue", static_cast<void*>(&engine.module_type_get_value)},
     Binding{"RedisModule_ModuleTypeSetValue", static_cast<void*>(&engine.module_type_set_value)},
     Binding{"RedisModule_DeleteKey", static_cast<void*>(&engine.delete_key)},
+    Binding{"RedisModule_GetAbsExpire", static_cast<void*>(&engine.get_abs_expire)},
+    Binding{"RedisModule_SetAbsExpire", static_cast<void*>(&engine.set_abs_expire)},
     Binding{"RedisModule_SignalModifiedKey", static_cast<void*>(&engine.signal_modified_key)},
     Binding{"RedisModule_NotifyKeyspaceEvent", static_cast<void*>(&engine.notify_keyspace_event)},
     Binding{"RedisModule_Replicate", static_cast<void*>(&engine.replicate)},

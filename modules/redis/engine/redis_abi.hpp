@@ -217,6 +217,8 @@ struct Engine {
   void* (*module_type_get_value)(Key*);
   int (*module_type_set_value)(Key*, Type*, void*);
   int (*delete_key)(Key*);
+  long long (*get_abs_expire)(Key*);  ///< milliseconds since 1970; -1: none
+  int (*set_abs_expire)(Key*, long long);
   int (*signal_modified_key)(Context*, String*);
   int (*notify_keyspace_event)(Context*, int kind, const char* event, String* key);
 

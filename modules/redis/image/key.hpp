@@ -14,16 +14,6 @@
 
 namespace mankai::redis {
 
-// Each may throw std::bad_alloc.
-
-/// Reads what `save_parts` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
-[[nodiscard]] Result<Assembly> load_assembly(Io* io, const ImageFamily& family);
-void save_parts(Io* io, const ImageFamily& family, const ImageParts& parts);
-void rewrite_parts(Io* io, String* name, const ImageFamily& family, const ImageParts& parts);
-void digest_parts(DigestState* state, const ImageFamily& family, const ImageParts& parts);
-/// Errors: out_of_space.
-[[nodiscard]] Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts);
-
 /// A value, or an incomplete one. See KeyContent.
 template <ImageValue Value>
 class ImageKey {
@@ -83,18 +73,17 @@ class ImageKey {
     return 0;
   }
   [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io, std::size_t format, int version) {
+    IoReader reader(io);
     if constexpr (TakenOverValue<Value>) {
       if (format != 0) {
-        IoReader reader(io);
         return make(Value::load_foreign(reader, format - 1, version));
       }
     }
-    return make(load_assembly(io, Value::kFamily));
+    return make(load_assembly(reader, Value::kFamily));
   }
   void save(Io* io) const {
-    if (IoWriter writer(io); !save_foreign(writer)) {
-      save_parts(io, Value::kFamily, parts());
-    }
+    IoWriter writer(io);
+    write(writer);
   }
   void rewrite(Io* io, String* name) const {
     if constexpr (TakenOverValue<Value>) {
@@ -102,12 +91,11 @@ class ImageKey {
         return value()->rewrite_foreign(emit_to(io, name));
       }
     }
-    rewrite_parts(io, name, Value::kFamily, parts());
+    rewrite_parts(emit_to(io, name), Value::kFamily, parts());
   }
   void add_to(DigestState* digest) const {
-    if (DigestWriter writer(digest); !save_foreign(writer)) {
-      digest_parts(digest, Value::kFamily, parts());
-    }
+    DigestWriter writer(digest);
+    write(writer);
   }
   [[nodiscard]] Result<std::unique_ptr<ImageKey>> copy() const {
     if constexpr (TakenOverValue<Value>) {
@@ -138,15 +126,13 @@ class ImageKey {
     }
     return std::make_unique<ImageKey>(std::move(*taken_over));
   }
-  // Returns false, and writes nothing, unless the value is in a foreign format.
-  bool save_foreign(takeover::FieldWriter& writer) const {
+  void write(takeover::FieldWriter& writer) const {
     if constexpr (TakenOverValue<Value>) {
       if (format() != 0) {
-        value()->save_foreign(writer);
-        return true;
+        return value()->save_foreign(writer);
       }
     }
-    return false;
+    save_parts(writer, Value::kFamily, parts());
   }
 
   std::variant<Value, std::unique_ptr<Assembly>> content_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct Prefix {
 static_assert(sizeof(Prefix) == 16);
 
 constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kMinPieceCells = 4096;
 // Start value of a piece's checksum: its position. This one is the header's.
 constexpr std::uint64_t kHeaderPlace = ~std::uint64_t{0};
 
@@ -291,6 +293,71 @@ ImageParts Assembly::parts() const {
 std::size_t Assembly::memory_bytes() const noexcept {
   return sizeof(Assembly) + (region_.size() == 0 ? 0 : engine_bytes(region_.size())) +
          headers_.capacity() * sizeof(ImageHeader) + places_.capacity() * sizeof(Place) + state_.capacity();
+}
+
+namespace {
+
+// A save must be complete, so the pieces become smaller if memory is short.
+std::vector<std::byte> piece_with_little_memory(const ImageParts& parts, std::uint64_t start) {
+  for (std::size_t most = kMaxPieceCells; most > kMinPieceCells; most /= 2) {
+    try {
+      return piece_of(parts, start, most);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+  return piece_of(parts, start, kMinPieceCells);
+}
+
+// Calls `use(end, piece)` per piece.
+template <class Use>
+void for_each_piece(const ImageParts& parts, const Use& use) {
+  const std::uint64_t bytes = parts.cells_bytes();
+  for (std::uint64_t start = 0; start < bytes;) {
+    const std::vector<std::byte> piece = piece_with_little_memory(parts, start);
+    start += piece.size() - kPieceChecksumBytes;
+    use(start, piece);
+  }
+}
+
+}  // namespace
+
+Result<Assembly> load_assembly(takeover::FieldReader& fields, const ImageFamily& family) {
+  MANKAI_ASSIGN(const auto header, fields.string());
+  MANKAI_ASSIGN(auto assembly, Assembly::begin(family, header));
+  MANKAI_ASSIGN(const std::uint64_t received, fields.unsigned_number());
+  if (received > assembly.total_bytes()) {
+    return fail(ErrorCode::corrupt, "an impossible count of bytes");
+  }
+  while (assembly.received_bytes() < received) {
+    MANKAI_ASSIGN(const auto piece, fields.string());
+    if (piece.size() <= kPieceChecksumBytes) {
+      return fail(ErrorCode::corrupt, "truncated");
+    }
+    MANKAI_TRY(assembly.add(assembly.received_bytes() + piece.size() - kPieceChecksumBytes, piece));
+  }
+  return assembly;
+}
+
+void save_parts(takeover::FieldWriter& fields, const ImageFamily& family, const ImageParts& parts) {
+  fields.string(header_of(family, parts));
+  fields.unsigned_number(parts.cells_bytes());
+  for_each_piece(parts, [&](std::uint64_t, std::span<const std::byte> piece) { fields.string(piece); });
+}
+
+void rewrite_parts(const EmitCommand& emit, const ImageFamily& family, const ImageParts& parts) {
+  emit(family.load_command, 1, header_of(family, parts));
+  for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
+    emit(family.load_command, static_cast<long long>(end) + 1, piece);
+  });
+}
+
+Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) {
+  MANKAI_ASSIGN(auto assembly, Assembly::begin(family, header_of(family, parts)));
+  MANKAI_TRY(assembly.make_room(parts.cells_bytes()));
+  for_each_piece(
+      parts, [&](std::uint64_t end, std::span<const std::byte> piece) { static_cast<void>(assembly.add(end, piece)); });
+  return assembly;
 }
 
 }  // namespace mankai::redis

@@ -16,6 +16,8 @@
 #include <span>
 #include <vector>
 
+#include "mankai/takeover/fields.hpp"
+#include "modules/redis/engine/format.hpp"
 #include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {
@@ -81,5 +83,14 @@ class Assembly {
   std::uint8_t flags_ = 0;
   bool is_sliced_ = false;
 };
+
+// Each may throw std::bad_alloc.
+
+/// Reads what `save_parts` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
+[[nodiscard]] Result<Assembly> load_assembly(takeover::FieldReader& fields, const ImageFamily& family);
+void save_parts(takeover::FieldWriter& fields, const ImageFamily& family, const ImageParts& parts);
+void rewrite_parts(const EmitCommand& emit, const ImageFamily& family, const ImageParts& parts);
+/// Errors: out_of_space.
+[[nodiscard]] Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts);
 
 }  // namespace mankai::redis
