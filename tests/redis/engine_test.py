@@ -66,10 +66,10 @@ class PermissionTest(OneServerTest):
         docs = pathlib.Path(__file__).parents[2] / "docs"
         pages = "".join(page.read_text() for page in (docs / "redis").glob("*.md"))
         names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")]
-        for family in {name.partition(".")[0] for name in names}:
+        families = {name.partition(".")[0] for name in names} - {"mankai"}  # MANKAI.CONVERT
+        for family in families:
             self.assertIn(f"`{family.upper()}.*`", (docs / "redis.md").read_text())
-        self.assertEqual(len({name.partition(".")[0] for name in names}),
-                         sum(name in ("bf_filters", "bf_keys") for name in self.info_names()))
+        self.assertEqual(len(families), sum(name in ("bf_filters", "bf_keys") for name in self.info_names()))
         for name in names:
             self.assertIn(f"{name.upper()}", pages)
 

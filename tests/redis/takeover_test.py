@@ -395,8 +395,8 @@ class FixturesTest(OneServerTest):
         self.client.must("CMS.INITBYDIM", "sketch", 10, 3)
         self.client.must("TOPK.RESERVE", "list", 3)
         self.client.must("SET", "text", "x")
-        for name, reason in (("fixed", "does not grow"), ("cuckoo", "a new filter"), ("sketch", "does not grow"),
-                             ("list", "does not grow"), ("text", "WRONGTYPE"), ("absent", "not found")):
+        for name, reason in (("fixed", "does not grow"), ("cuckoo", "only Bloom filters"), ("sketch", "do not grow"),
+                             ("list", "do not grow"), ("text", "WRONGTYPE"), ("absent", "not found")):
             reply = self.client.call("MANKAI.CONVERT", name)
             self.assertIsInstance(reply, Error, name)
             self.assertIn(reason, str(reply))

@@ -3,38 +3,14 @@
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/bloom/settings.hpp"
-#include "modules/redis/cms/any.hpp"
-#include "modules/redis/cuckoo/commands.hpp"
 #include "modules/redis/engine/reserve.hpp"
-#include "modules/redis/topk/any.hpp"
 
 namespace mankai::redis {
 namespace {
 
-// Returns whether the key has a value of the type. Errors: to be replied, if it is another module's.
-template <class Value>
-Result<bool> is_ours(const Call& call, const char* reason) {
-  const ImageLookup<Value> lookup(call, kRead);
-  if (lookup.value() == nullptr) {
-    return false;
-  }
-  return lookup.value()->foreign_format() ? Result<bool>(refuse(reason)) : true;
-}
-
-// Errors: to be replied.
-Answer convert_other(const Call& call) {
-  MANKAI_ASSIGN(const bool is_cuckoo,
-                is_ours<CuckooValue>(call,
-                                     "ERR a cuckoo filter of RedisBloom cannot be converted, because its items can be "
-                                     "removed from its own cells only: add them to a new filter"));
-  MANKAI_ASSIGN(
-      const bool is_sketch,
-      is_ours<AnySketch>(call, "ERR a sketch does not grow, so there is nothing to convert; it counts as it is"));
-  MANKAI_ASSIGN(
-      const bool is_list,
-      is_ours<AnyTopList>(call, "ERR a list does not grow, so there is nothing to convert; it counts as it is"));
-  return is_cuckoo || is_sketch || is_list ? Answer(call.ok()) : refuse(kWrongType);
-}
+constexpr const char* kNotConvertible =
+    "WRONGTYPE only Bloom filters can be converted: RedisBloom's cuckoo filters have items in cells that no other "
+    "layout can remove them from, sketches and lists do not grow";
 
 }  // namespace
 
@@ -45,7 +21,7 @@ Answer mankai_convert(Call& call) {
   }
   BloomLookup lookup(call, kRead | kWrite);
   if (lookup.found() == nullptr && !lookup.is_absent()) {
-    return convert_other(call);
+    return refuse(kNotConvertible);
   }
   MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->is_taken_over()) {

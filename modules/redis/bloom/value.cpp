@@ -71,6 +71,17 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
   }
 }
 
+template <class Filter>
+bool erase(Filter& filter, Digest digest) noexcept {
+  if constexpr (requires { filter.erase_from_oldest(digest); }) {
+    return filter.erase_from_oldest(digest) == EraseResult::erased;
+  } else if constexpr (requires { filter.erase(digest); }) {
+    return filter.erase(digest) == EraseResult::erased;
+  } else {
+    return false;
+  }
+}
+
 AddReport add_to(Cuckoo& filter, std::span<const Digest> digests, std::span<bool> seen) {
   // Slots that have expired are free, but counted until they are swept: such a filter is full if no slot is found.
   const bool has_limit = filter.growth_factor() == 0 && !filter.has_time();
@@ -442,11 +453,7 @@ void BloomValue::remove(std::span<const std::string_view> keys, std::span<bool> 
         // As a batch first: the lines arrive together, and what is absent now will be absent later.
         filter.may_contain(digests, results);
         for (std::size_t i = 0; i < digests.size(); ++i) {
-          if constexpr (requires { filter.erase_from_oldest(digests[i]); }) {
-            results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
-          } else if constexpr (requires { filter.erase(digests[i]); }) {
-            results[i] = results[i] && filter.erase(digests[i]) == EraseResult::erased;
-          }
+          results[i] = results[i] && erase(filter, digests[i]);
         }
       });
     }
