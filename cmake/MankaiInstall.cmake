@@ -1,6 +1,6 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
 # libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases, filters in
-# Redis; needs sqlite3, libpq, hiredis, OpenSSL and zlib); for C libmankai.so and libmankai_dablooms.so
+# Redis; needs sqlite3, libpq, hiredis and OpenSSL); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
@@ -48,7 +48,7 @@ mankai_library(mankai_input_library OUTPUT_NAME mankai_input EXPORT_NAME input
 mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
   LAYERS ${MANKAI_DATABASE_LAYERS}
   PUBLIC_LIBRARIES mankai
-  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ PkgConfig::HIREDIS PkgConfig::OPENSSL PkgConfig::ZLIB)
+  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ PkgConfig::HIREDIS PkgConfig::OPENSSL)
 
 # The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
 foreach(target mankai_shared mankai_dablooms)

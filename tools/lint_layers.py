@@ -36,7 +36,7 @@ MAY_USE = {
     "uninorm.h": {"url"},
     "unistr.h": {"url"},
     "unictype.h": {"url"},
-    "zlib.h": {"input", "remote"},
+    "zlib.h": {"input"},
     "zstd.h": {"input"},
     "lzma.h": {"input"},
     "sqlite3.h": {"gate/database"},

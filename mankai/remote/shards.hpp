@@ -12,7 +12,7 @@ namespace mankai {
 inline constexpr std::uint16_t kRedisSlots = 16384;
 
 /// The shard of an item: its CRC-32 (ISO-HDLC, as in zlib, gzip and PNG) modulo the number of shards. Pre: shards > 0.
-/// Cost: about 1 ns per byte.
+/// Cost: about 0.3 ns per byte.
 [[nodiscard]] std::uint32_t shard_of(std::string_view item, std::uint32_t shards) noexcept;
 
 /// The key of a shard: NAME{SHARD}.

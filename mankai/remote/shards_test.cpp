@@ -21,6 +21,21 @@ TEST(ShardsTest, shard_is_crc_32_modulo_the_number) {
   EXPECT_EQ(shard_key("crawled", 12), "crawled{12}");
 }
 
+TEST(ShardsTest, items_of_all_lengths_have_the_crc_32_of_single_bits) {
+  std::string item;
+  for (int length = 0; length < 100; ++length) {
+    std::uint32_t crc = ~0U;
+    for (const char letter : item) {
+      crc ^= static_cast<unsigned char>(letter);
+      for (int bit = 0; bit < 8; ++bit) {
+        crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? 0xedb88320U : 0U);
+      }
+    }
+    EXPECT_EQ(shard_of(item, ~0U), ~crc % ~0U) << length;
+    item.push_back(static_cast<char>(37 * length));
+  }
+}
+
 // Chi-squared with 63 degrees of freedom: its mean is 63 and its deviation 11.2; five deviations more are 119.
 TEST(ShardsTest, shards_are_balanced) {
   constexpr std::uint32_t kShards = 64;
