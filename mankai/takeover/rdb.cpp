@@ -1,40 +1,17 @@
 #include "mankai/takeover/rdb.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
-#include <cstring>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/hash/crc.hpp"
 
 namespace mankai::takeover {
 namespace {
 
-// CRC-64 of Jones: reflected; starts and ends without a complement.
-constexpr std::uint64_t kPolynomial = 0x95ac9329ac4bc9b5U;
-constexpr std::size_t kCrcStep = sizeof(std::uint64_t);
-using CrcTables = std::array<std::array<std::uint64_t, 256>, kCrcStep>;
-
-// Table i advances a byte by i more bytes of zeros.
-constexpr CrcTables make_crc_tables() {
-  CrcTables tables{};
-  for (std::uint64_t byte = 0; byte < tables[0].size(); ++byte) {
-    std::uint64_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? kPolynomial : 0);
-    }
-    tables[0][byte] = crc;
-  }
-  for (std::size_t i = 1; i < kCrcStep; ++i) {
-    for (std::size_t byte = 0; byte < tables[0].size(); ++byte) {
-      const std::uint64_t crc = tables[i - 1][byte];
-      tables[i][byte] = (crc >> 8U) ^ tables[0][crc & 0xffU];
-    }
-  }
-  return tables;
-}
-constexpr CrcTables kCrcTables = make_crc_tables();
+// CRC-64 of Jones; starts and ends without a complement.
+using JonesCrc = Crc<std::uint64_t, 0x95ac9329ac4bc9b5U>;
 
 constexpr std::string_view kNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t kNameSize = 9;
@@ -95,21 +72,7 @@ std::unexpected<Error> fail_on_string_encoding(const ByteCursor& bytes) {
 }  // namespace
 
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t before) noexcept {
-  std::uint64_t crc = before;
-  while (bytes.size() >= kCrcStep) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof(word));
-    word ^= crc;
-    crc = 0;
-    for (std::size_t i = 0; i < kCrcStep; ++i) {
-      crc ^= kCrcTables[kCrcStep - 1 - i][(word >> (8 * i)) & 0xffU];
-    }
-    bytes = bytes.subspan(kCrcStep);
-  }
-  for (const std::byte byte : bytes) {
-    crc = (crc >> 8U) ^ kCrcTables[0][(crc ^ std::to_integer<std::uint64_t>(byte)) & 0xffU];
-  }
-  return crc;
+  return JonesCrc::update(before, bytes);
 }
 
 std::uint64_t module_id(std::string_view name, unsigned encver) noexcept {
