@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -15,6 +16,13 @@ template <class Number>
   const char* const end = std::to_address(text.end());
   const auto [stop, error] = std::from_chars(std::to_address(text.begin()), end, number, radix...);
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+/// A sum that stays at the largest number of its type.
+template <std::unsigned_integral Number>
+[[nodiscard]] constexpr Number add_saturating(Number a, Number b) noexcept {
+  constexpr Number kMost = std::numeric_limits<Number>::max();
+  return b > kMost - a ? kMost : a + b;
 }
 
 }  // namespace mankai

@@ -38,10 +38,6 @@ GuardHeader header_of(const GuardParts& parts) {
   return header;
 }
 
-bool is_hash(std::uint8_t number) {
-  return std::ranges::any_of(kHashKinds, [&](HashKind kind) { return static_cast<std::uint8_t>(kind) == number; });
-}
-
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {
@@ -71,7 +67,7 @@ Result<GuardHeader> read_header(Bytes bytes) {
   const bool has_zeros =
       is_zero(std::as_bytes(std::span(header.zero))) && is_zero(std::as_bytes(std::span(header.reserved)));
   const bool is_exact = (header.flags & kGuardIsExact) != 0;
-  if (!is_hash(header.hash) || !has_zeros || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
+  if (!is_hash_kind(header.hash) || !has_zeros || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
       (is_exact && (header.flags & kGuardKeepsRules) == 0) || !(header.fpr > 0 && header.fpr < 1) ||
       header.bytes != bytes.size()) {
     return wrong("an invalid header");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -24,6 +25,12 @@ inline constexpr HashKind kDefaultHash = HashKind::nh_siphash;
 
 /// All hashes, the default first.
 inline constexpr std::array kHashKinds = {kDefaultHash, HashKind::xxh3, HashKind::siphash, HashKind::murmur3};
+
+/// Whether a stored number is that of a hash.
+[[nodiscard]] constexpr bool is_hash_kind(std::uint64_t number) noexcept {
+  return std::ranges::any_of(kHashKinds,
+                             [number](HashKind kind) { return static_cast<std::uint64_t>(kind) == number; });
+}
 
 /// The name used in specs.
 [[nodiscard]] std::string_view name(HashKind kind) noexcept;

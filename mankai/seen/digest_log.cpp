@@ -95,10 +95,6 @@ detail::DigestRunOwner owner_of(const std::string& path, const DigestLogKeys& ke
   return {.path = path, .id = checksum(std::as_bytes(std::span(seeds)))};
 }
 
-bool is_hash_kind(std::uint32_t value) noexcept {
-  return std::ranges::any_of(kHashKinds, [value](HashKind kind) { return static_cast<std::uint32_t>(kind) == value; });
-}
-
 bool has_zeros(const DigestLogHeader& header) noexcept {
   return header.zero == 0 &&
          std::ranges::all_of(std::span(header.runs).subspan(header.run_count),

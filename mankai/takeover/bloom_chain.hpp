@@ -50,7 +50,7 @@ class ChainLink : public BitLink {
 /// See the top of this file.
 class BloomChain : public LinkedBloom<BloomChain, ChainLink, SteppedPositions> {
  public:
-  static constexpr std::string_view kTypeName = "MBbloom--";
+  static constexpr const char* kTypeName = "MBbloom--";
   static constexpr unsigned kEncver = 4;
   static constexpr double kTightening = 0.5;  ///< each link's rate divided by that of the one before
   /// Chunks are no larger.

@@ -40,7 +40,7 @@ struct CountMinShape {
 /// Threads: const calls are safe together; changes need the sketch alone.
 class CountMin {
  public:
-  static constexpr std::string_view kTypeName = "CMSk-TYPE";
+  static constexpr const char* kTypeName = "CMSk-TYPE";
 
   /// What happens when a cell would leave its range.
   enum class Rule : std::uint8_t {

@@ -74,7 +74,7 @@ enum class CuckooAdded : std::uint8_t { added, found, full };
 /// Threads: const calls are safe together; changes need the filter alone.
 class CuckooChain {
  public:
-  static constexpr std::string_view kTypeName = "MBbloomCF";
+  static constexpr const char* kTypeName = "MBbloomCF";
   /// Bytes of a chunk of CF.SCANDUMP, at most.
   static constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
   /// The encoding that `save` writes, and the only one that `load` reads.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/hash/murmur2.hpp"
 
 namespace mankai::takeover {
@@ -21,10 +22,6 @@ std::unexpected<Error> top_corrupt(const std::string& what) {
 }
 
 std::uint32_t fingerprint_of(std::string_view item) noexcept { return murmur2_32(item, 1919); }
-
-std::uint32_t add_saturating(std::uint32_t count, std::uint32_t by) noexcept {
-  return by > kMostCount - count ? kMostCount : count + by;
-}
 
 /// Bytes that a text allocates.
 std::uint64_t heap_bytes(const std::string& text) noexcept {

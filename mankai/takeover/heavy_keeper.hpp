@@ -50,7 +50,7 @@ struct HeavyKeeperShape {
 /// Threads: const calls are safe together; changes need the list alone.
 class HeavyKeeper {
  public:
-  static constexpr std::string_view kTypeName = "TopK-TYPE";
+  static constexpr const char* kTypeName = "TopK-TYPE";
   /// The encoding that `save` writes, and the only one that `load` reads.
   static constexpr std::uint32_t kEncver = 0;
   [[nodiscard]] static constexpr unsigned encver() noexcept { return kEncver; }

@@ -21,6 +21,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/error.hpp"
+#include "mankai/base/number.hpp"
 #include "mankai/base/region.hpp"
 
 namespace mankai::takeover {
@@ -280,11 +281,7 @@ class LinkedBloom {
   [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
     std::uint64_t total = 0;
     for (const Slice& link : links_) {
-      const std::uint64_t before = total;
-      total += value(link);
-      if (total < before) {
-        return std::numeric_limits<std::uint64_t>::max();
-      }
+      total = add_saturating<std::uint64_t>(total, value(link));
     }
     return total;
   }

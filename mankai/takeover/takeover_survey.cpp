@@ -85,9 +85,9 @@ struct KnownType {
 constexpr std::array kKnownTypes = {
     KnownType{.name = BloomChain::kTypeName, .family = "BF", .load = load_bloom<BloomChain>},
     KnownType{.name = ValkeyBloom::kTypeName, .family = "BF", .load = load_bloom<ValkeyBloom>},
-    KnownType{.name = "MBbloomCF", .family = "CF", .load = load_cuckoo},
-    KnownType{.name = "CMSk-TYPE", .family = "CMS", .load = load_count_min},
-    KnownType{.name = "TopK-TYPE", .family = "TOPK", .load = load_top},
+    KnownType{.name = CuckooChain::kTypeName, .family = "CF", .load = load_cuckoo},
+    KnownType{.name = CountMin::kTypeName, .family = "CMS", .load = load_count_min},
+    KnownType{.name = HeavyKeeper::kTypeName, .family = "TOPK", .load = load_top},
     KnownType{.name = "TDIS-TYPE",
               .family = "TDIGEST",
               .load = nullptr,

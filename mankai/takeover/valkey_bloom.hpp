@@ -50,7 +50,7 @@ class ValkeyPositions {
 /// See the top of this file.
 class ValkeyBloom : public LinkedBloom<ValkeyBloom, BitLink, ValkeyPositions> {
  public:
-  static constexpr std::string_view kTypeName = "bloomfltr";
+  static constexpr const char* kTypeName = "bloomfltr";
   static constexpr unsigned kEncver = 1;
 
   using Seed = std::array<std::uint8_t, 32>;

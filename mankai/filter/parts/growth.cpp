@@ -7,7 +7,6 @@
 namespace mankai {
 namespace {
 
-constexpr double kMinSliceFpr = 1e-8;
 constexpr std::uint64_t kGenerations = 4096;  // no filter has more slices
 constexpr std::uint64_t kMaxSliceKeys = std::uint64_t{1} << 48;
 

@@ -6,7 +6,7 @@
 /// Formula: slice i has n s^i keys at the rate p_i; total rate F = 1 - Π(1 - p_i) <= Σ p_i. Two conventions for p_i:
 ///   - `total` (default): p_i = F (1 - r) r^i, whose sum is F. At r = 0.5 that is dablooms' code, F 0.5^(i+1).
 ///   - `first`: p_i = F r^i, as dablooms' article has it: the sum is F / (1 - r), ten times F at its r = 0.9.
-/// p_i is at least 1e-8: lower rates cost hundreds of bits per key, and 4096 sub-filters at this rate add 4e-5.
+/// p_i is at least kMinSliceFpr: lower rates cost hundreds of bits per key, and 4096 sub-filters at this rate add 4e-5.
 
 #include <cstdint>
 #include <string_view>
@@ -23,6 +23,8 @@ enum class FprBound : std::uint8_t {
 
 /// The name used in specs.
 [[nodiscard]] std::string_view name(FprBound bound) noexcept;
+
+inline constexpr double kMinSliceFpr = 1e-8;
 
 /// Growth parameters.
 struct Growth {

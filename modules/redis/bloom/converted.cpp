@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <functional>
 #include <limits>
-#include <type_traits>
 
+#include "mankai/base/number.hpp"
 #include "modules/redis/image/pieces.hpp"
-#include "modules/redis/image/value.hpp"
 
 namespace mankai::redis {
 namespace {
-
-constexpr double kMinFpr = 1e-8;
 
 constexpr ImageFamily kOwn = {.type_name = ConvertedBloom::kTypeName,
                               .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'c', 'v'},
@@ -23,34 +20,16 @@ constexpr ImageFamily kOwn = {.type_name = ConvertedBloom::kTypeName,
 double tightening_of(const takeover::BloomChain& /*links*/) noexcept { return takeover::BloomChain::kTightening; }
 double tightening_of(const takeover::ValkeyBloom& links) noexcept { return links.tightening(); }
 
-template <class Links>
-const auto& newest(const Links& links) noexcept {
-  return links.slice(links.slice_count() - 1);
-}
-
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-  return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
-}
-
-void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  if (digests.size() == 1) {  // which is not worth a batch's arrays
-    seen[0] = filter.observe(digests[0]);
-  } else {
-    filter.observe(digests, seen);
-  }
-}
-
 Result<HashSpec> load_hash(takeover::FieldReader& fields) {
   MANKAI_ASSIGN(const std::uint64_t kind, fields.unsigned_number());
   HashSpec hash;
   for (std::uint64_t& word : hash.seed) {
     MANKAI_ASSIGN(word, fields.unsigned_number());
   }
-  const auto* const known = std::ranges::find(kHashKinds, kind, [](HashKind one) { return std::uint64_t(one); });
-  if (known == kHashKinds.end()) {
+  if (!is_hash_kind(kind)) {
     return fail(ErrorCode::unsupported_version, "a hash of a later version");
   }
-  hash.kind = *known;
+  hash.kind = static_cast<HashKind>(kind);
   MANKAI_TRY(check_seed(hash));
   return hash;
 }
@@ -127,13 +106,13 @@ Result<ScalableBloom> ConvertedBloom::create_like() const {
 
 ScalableBloom::Options ConvertedBloom::own_options() const noexcept {
   return visit_links([&](const auto& links) {
-    const auto& last = newest(links);
+    const auto& last = links.slice(links.slice_count() - 1);
     const std::uint32_t factor = std::clamp<std::uint32_t>(links.expansion(), 1, Growth::kMaxFactor);
     const bool is_huge = last.capacity_keys() > std::numeric_limits<std::uint64_t>::max() / factor;
     const double tightening = tightening_of(links);
     return ScalableBloom::Options{
         .keys = is_huge ? std::numeric_limits<std::uint64_t>::max() : last.capacity_keys() * factor,
-        .fpr = std::max(last.fpr_target() * tightening, kMinFpr),
+        .fpr = std::max(last.fpr_target() * tightening, kMinSliceFpr),
         .growth = {.factor = factor, .tightening = tightening, .bound = FprBound::first},
         .hash = hash_,
         .memory = engine_memory()};
@@ -222,15 +201,17 @@ std::uint32_t ConvertedBloom::expansion() const noexcept {
 }
 
 std::uint64_t ConvertedBloom::capacity_keys() const noexcept {
-  return sum(visit_links([](const auto& links) { return links.capacity_keys(); }), own_ ? own_->capacity_keys() : 0);
+  return add_saturating(visit_links([](const auto& links) { return links.capacity_keys(); }),
+                        own_ ? own_->capacity_keys() : 0);
 }
 
 std::uint64_t ConvertedBloom::keys_inserted() const noexcept {
-  return sum(visit_links([](const auto& links) { return links.keys_inserted(); }), own_ ? own_->keys_inserted() : 0);
+  return add_saturating(visit_links([](const auto& links) { return links.keys_inserted(); }),
+                        own_ ? own_->keys_inserted() : 0);
 }
 
 std::size_t ConvertedBloom::slice_count() const noexcept {
-  return visit_links([](const auto& links) { return links.slice_count(); }) + own_slices();
+  return visit_links([](const auto& links) { return links.slice_count(); }) + (own_ ? own_->slice_count() : 0);
 }
 
 double ConvertedBloom::fpr_estimate() const noexcept {
@@ -239,10 +220,8 @@ double ConvertedBloom::fpr_estimate() const noexcept {
 }
 
 WorkShape ConvertedBloom::work_shape() const noexcept {
-  WorkShape shape = own_ ? redis::work_shape(*own_) : visit_links([](const auto& links) {
-    return WorkShape{
-        .room = room_in_newest(links), .newest = newest(links).capacity_keys(), .expansion = links.expansion()};
-  });
+  WorkShape shape =
+      own_ ? redis::work_shape(*own_) : visit_links([](const auto& links) { return redis::work_shape(links); });
   shape.slices = slice_count();
   return shape;
 }

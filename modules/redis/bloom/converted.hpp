@@ -24,6 +24,7 @@
 #include "mankai/takeover/valkey_bloom.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/add.hpp"
+#include "modules/redis/image/value.hpp"
 #include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
@@ -32,9 +33,7 @@ namespace mankai::redis {
 template <class Filter>
 [[nodiscard]] std::size_t heap_bytes_of_links(const Filter& filter) noexcept {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-    bytes += sizeof(typename Filter::Slice) + engine_bytes(filter.slice(i).cells_bytes());
-  }
+  for_each_slice(filter, [&](const auto& link) { bytes += sizeof(link) + engine_bytes(link.cells_bytes()); });
   return bytes;
 }
 
@@ -79,13 +78,9 @@ class ConvertedBloom {
   /// Calls `use(slice)` for each link, then for each sub-filter, oldest first.
   template <class Use>
   void for_each_slice(const Use& use) const {
-    visit_links([&](const auto& links) {
-      for (std::size_t i = 0; i < links.slice_count(); ++i) {
-        use(links.slice(i));
-      }
-    });
-    for (std::size_t i = 0; i < own_slices(); ++i) {
-      use(own_->slice(i));
+    visit_links([&](const auto& links) { redis::for_each_slice(links, use); });
+    if (own_) {
+      redis::for_each_slice(*own_, use);
     }
   }
 
@@ -100,7 +95,6 @@ class ConvertedBloom {
   decltype(auto) visit_links(const Use& use) const {
     return std::visit(use, links_);
   }
-  [[nodiscard]] std::size_t own_slices() const noexcept { return own_ ? own_->slice_count() : 0; }
   [[nodiscard]] ScalableBloom::Options own_options() const noexcept;
   AddReport add_to_own(std::span<const std::string_view> keys, std::span<bool> fresh);
 

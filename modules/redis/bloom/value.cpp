@@ -8,8 +8,6 @@
 #include <string>
 #include <type_traits>
 
-#include "mankai/takeover/dump.hpp"
-
 namespace mankai::redis {
 namespace {
 
@@ -50,15 +48,6 @@ Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
 template <class Filter>
 constexpr bool kIsForeign = std::is_same_v<Filter, takeover::BloomChain> ||
                             std::is_same_v<Filter, takeover::ValkeyBloom> || std::is_same_v<Filter, ConvertedBloom>;
-
-// A single key is not worth a batch's arrays.
-void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  if (digests.size() == 1) {
-    seen[0] = filter.observe(digests[0]);
-  } else {
-    filter.observe(digests, seen);
-  }
-}
 
 // When a slice opens, all others are queried about the remaining keys: few of them, where slices are small.
 void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
@@ -247,14 +236,9 @@ std::size_t BloomValue::slice_count() const noexcept {
 WorkShape BloomValue::work_shape() const noexcept {
   constexpr std::uint64_t kPlentyOfRoom = std::uint64_t{1} << 40;
   return visit([&]<class F>(const F& filter) {
-    if constexpr (std::is_same_v<F, ConvertedBloom>) {
+    if constexpr (requires { filter.work_shape(); }) {
       return filter.work_shape();
-    } else if constexpr (kIsForeign<F>) {
-      return WorkShape{.slices = filter.slice_count(),
-                       .room = room_in_newest(filter),
-                       .newest = filter.slice(filter.slice_count() - 1).capacity_keys(),
-                       .expansion = is_nonscaling_ ? 0 : filter.expansion()};
-    } else if constexpr (requires { filter.growth(); }) {
+    } else if constexpr (kIsForeign<F> || requires { filter.growth(); }) {
       return redis::work_shape(filter, !is_nonscaling_);
     } else {
       if (filter.growth_factor() > 1) {  // sub-filters are doubled, so there is seldom one more
@@ -356,9 +340,7 @@ void BloomValue::save_foreign(takeover::FieldWriter& writer) const {
 void BloomValue::rewrite_foreign(const EmitCommand& emit) const {
   visit([&]<class F>(const F& filter) {
     if constexpr (std::is_same_v<F, ConvertedBloom>) {
-      takeover::DumpWriter dump(F::kTypeName, F::kEncver);
-      filter.save(dump);
-      emit("RESTORE", 0, dump.finish());
+      emit_restore(emit, F::kTypeName, F::kEncver, [&](takeover::FieldWriter& writer) { filter.save(writer); });
     } else if constexpr (std::is_same_v<F, takeover::ValkeyBloom>) {
       emit("BF.LOAD", std::nullopt, filter.to_blob());
     } else if constexpr (std::is_same_v<F, takeover::BloomChain>) {

@@ -66,10 +66,8 @@ class BloomValue {
                                           .moment_kind = Cuckoo::kKind,  // its cells move
                                           .load_command = "bf.loadchunk"};
   static constexpr std::array kForeignFormats = {
-      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
-      Format{.type_name = takeover::BloomChain::kTypeName.data(), .version = takeover::BloomChain::kEncver},
-      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
-      Format{.type_name = takeover::ValkeyBloom::kTypeName.data(), .version = takeover::ValkeyBloom::kEncver},
+      Format{.type_name = takeover::BloomChain::kTypeName, .version = takeover::BloomChain::kEncver},
+      Format{.type_name = takeover::ValkeyBloom::kTypeName, .version = takeover::ValkeyBloom::kEncver},
       Format{.type_name = ConvertedBloom::kTypeName, .version = ConvertedBloom::kEncver}};
 
   /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
@@ -154,9 +152,7 @@ class BloomValue {
       if constexpr (requires { filter.for_each_slice(use); }) {
         filter.for_each_slice(use);
       } else {
-        for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-          use(filter.slice(i));
-        }
+        redis::for_each_slice(filter, use);
       }
     });
   }

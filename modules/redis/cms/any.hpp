@@ -19,8 +19,9 @@ class AnySketch : public Either<AnySketch, Sketch, takeover::CountMin> {
  public:
   /// An engine stores one version per type, and RedisBloom below 8.12 loads only version 0 of its own, whose cells have
   /// 4 bytes. So the others have a type of ours, with the fields of version 1.
-  static constexpr std::array kForeignFormats = {Format{.type_name = "CMSk-TYPE", .version = 0, .newest_read = 1},
-                                                 Format{.type_name = "mankai-cs", .version = 1}};
+  static constexpr std::array kForeignFormats = {
+      Format{.type_name = takeover::CountMin::kTypeName, .version = 0, .newest_read = 1},
+      Format{.type_name = "mankai-cs", .version = 1}};
   static constexpr std::size_t kWindow = Sketch::kWindow;  ///< items per call of `add` and `count`, at most
 
   using Count = takeover::CountMin::Count;

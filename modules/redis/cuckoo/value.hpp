@@ -52,8 +52,7 @@ class CuckooValue {
                                           .is_of_one_moment = true,
                                           .load_command = "cf.loadchunk"};
   static constexpr std::array kForeignFormats = {
-      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal's end is a zero.
-      Format{.type_name = takeover::CuckooChain::kTypeName.data(), .version = takeover::CuckooChain::kEncver}};
+      Format{.type_name = takeover::CuckooChain::kTypeName, .version = takeover::CuckooChain::kEncver}};
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<CuckooValue> create(const CuckooSettings& settings);

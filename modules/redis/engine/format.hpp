@@ -7,8 +7,10 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "mankai/base/error.hpp"
+#include "mankai/takeover/dump.hpp"
 #include "mankai/takeover/fields.hpp"
 
 namespace mankai::redis {
@@ -23,6 +25,14 @@ struct Format {
 /// A command that creates a value or a part of it: COMMAND key [number] data.
 using EmitCommand =
     std::function<void(const char* command, std::optional<long long> number, std::span<const std::byte> data)>;
+
+/// Emits the RESTORE of a value whose fields `save(writer)` writes. Errors: std::bad_alloc.
+template <class Save>
+void emit_restore(const EmitCommand& emit, std::string_view type_name, unsigned version, const Save& save) {
+  takeover::DumpWriter dump(type_name, version);
+  save(dump);
+  emit("RESTORE", 0, dump.finish());
+}
 
 /// A value that may instead be one of a replaced module, which is stored in that module's format. The members must be
 /// called for such values only, except `foreign_format`.

@@ -47,6 +47,16 @@ template <class Filter>
   return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
 }
 
+/// A single key is not worth a batch's arrays. Shape: digests[c], seen[c].
+template <class Filter>
+void observe(Filter& filter, std::span<const Digest> digests, std::span<bool> seen) {
+  if (digests.size() == 1) {
+    seen[0] = filter.observe(digests[0]);
+  } else {
+    filter.observe(digests, seen);
+  }
+}
+
 /// Adds keys by `observe(digests, seen)`. A full filter accepts the keys that it contains, up to the first absent one.
 /// Shape: digests[c], seen[c], c at most kHashWindow.
 template <class Filter, class Observe>

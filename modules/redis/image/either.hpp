@@ -8,7 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include "mankai/takeover/dump.hpp"
 #include "mankai/takeover/fields.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/memory.hpp"
@@ -65,9 +64,8 @@ class Either {
   }
   void save_foreign(takeover::FieldWriter& writer) const { theirs()->save(writer); }
   void rewrite_foreign(const EmitCommand& emit) const {
-    takeover::DumpWriter dump(Theirs::kTypeName, theirs()->encver());
-    theirs()->save(dump);
-    emit("RESTORE", 0, dump.finish());
+    emit_restore(emit, Theirs::kTypeName, theirs()->encver(),
+                 [&](takeover::FieldWriter& writer) { theirs()->save(writer); });
   }
   [[nodiscard]] Result<Self> copy_foreign() const { return value_of<Self>(theirs()->clone(engine_memory())); }
 

@@ -16,6 +16,14 @@ namespace mankai::redis {
 template <class Filter>
 concept SlicedFilter = requires(const Filter& filter) { filter.slice_count(); };
 
+/// Calls `use(slice)` for each, oldest first.
+template <SlicedFilter Filter, class Use>
+void for_each_slice(const Filter& filter, const Use& use) {
+  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+    use(filter.slice(i));
+  }
+}
+
 template <class Filter>
 [[nodiscard]] Result<Filter> filter_of(AssembledImage source) {
   if constexpr (SlicedFilter<Filter>) {
@@ -32,9 +40,7 @@ template <class Filter>
   if constexpr (SlicedFilter<Filter>) {
     // The first slice's object is a member of the filter.
     std::size_t bytes = (filter.slice_count() - 1) * sizeof(typename Filter::Slice);
-    for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-      bytes += engine_bytes(filter.slice(i).image_bytes());
-    }
+    for_each_slice(filter, [&](const auto& slice) { bytes += engine_bytes(slice.image_bytes()); });
     return bytes;
   } else {
     return engine_bytes(filter.image_bytes());

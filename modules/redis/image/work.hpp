@@ -26,12 +26,19 @@ struct WorkShape {
   std::uint64_t expansion = 0;  ///< ratio of successive slices' capacities; 0: does not grow
 };
 
+/// Of a growing filter of ours, or of one in another module's layout.
 template <class Filter>
 [[nodiscard]] WorkShape work_shape(const Filter& filter, bool may_grow = true) noexcept {
+  std::uint64_t expansion = 0;
+  if constexpr (requires { filter.growth(); }) {
+    expansion = filter.growth().factor;
+  } else {
+    expansion = filter.expansion();
+  }
   return {.slices = filter.slice_count(),
           .room = room_in_newest(filter),
           .newest = filter.slice(filter.slice_count() - 1).capacity_keys(),
-          .expansion = may_grow ? filter.growth().factor : 0};
+          .expansion = may_grow ? expansion : 0};
 }
 
 /// Of an existing filter, or of one created by default. Pre: `Value` has a growing filter.

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "mankai/takeover/dump.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/fields.hpp"
 #include "modules/redis/engine/settings.hpp"
@@ -42,9 +41,8 @@ class TDigestKey {
     write(writer);
   }
   void rewrite(Io* io, String* name) const {
-    takeover::DumpWriter dump(kFormats[0].type_name, kFormats[0].version);
-    write(dump);
-    emit_to(io, name)("RESTORE", 0, dump.finish());
+    emit_restore(emit_to(io, name), kFormats[0].type_name, kFormats[0].version,
+                 [&](takeover::FieldWriter& writer) { write(writer); });
   }
   void add_to(DigestState* digest) const {
     DigestWriter writer(digest);

@@ -22,7 +22,7 @@ namespace mankai::redis {
 class AnyTopList : public Either<AnyTopList, TopList, takeover::HeavyKeeper> {
  public:
   static constexpr std::array kForeignFormats = {
-      Format{.type_name = "TopK-TYPE", .version = takeover::HeavyKeeper::encver()}};
+      Format{.type_name = takeover::HeavyKeeper::kTypeName, .version = takeover::HeavyKeeper::encver()}};
   static_assert(TopList::kMostIncrement == takeover::HeavyKeeper::kMostIncrement);
 
   explicit AnyTopList(TopList ours) noexcept : Either(std::move(ours)) {}
