@@ -25,7 +25,7 @@ constexpr std::array kFilters = {
     TypeFamily{.type = "mankai-bf", .family = "BF"},   TypeFamily{.type = "mankai-cv", .family = "BF"},
     TypeFamily{.type = "MBbloomCF", .family = "CF"},   TypeFamily{.type = "mankai-cf", .family = "CF"},
     TypeFamily{.type = "CMSk-TYPE", .family = "CMS"},  TypeFamily{.type = "mankai-cm", .family = "CMS"},
-    TypeFamily{.type = "TopK-TYPE", .family = "TOPK"}, TypeFamily{.type = "mankai-cs", .family = "CMS"},
+    TypeFamily{.type = "mankai-cs", .family = "CMS"},  TypeFamily{.type = "TopK-TYPE", .family = "TOPK"},
     TypeFamily{.type = "mankai-tk", .family = "TOPK"},
 };
 

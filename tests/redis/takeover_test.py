@@ -39,6 +39,14 @@ def items_of(described):
     return [f"{described['prefix']}{number}".encode() for number in range(first, first + described["count"])]
 
 
+def rewrite_and_load(client):
+    """Makes the server write an AOF file, and take its data from that."""
+    client.must("CONFIG", "SET", "appendonly", "yes")
+    wait_for("the AOF is written", lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0"
+             and client.info("persistence")["aof_enabled"] == "1")
+    client.must("DEBUG", "LOADAOF")
+
+
 def plain(reply):
     """A reply as the fixtures have it."""
     if isinstance(reply, Error):
@@ -197,10 +205,7 @@ class FixturesTest(OneServerTest):
         self.client.must("DEBUG", "RELOAD")
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
         self.check_all()
-        self.client.must("CONFIG", "SET", "appendonly", "yes")
-        wait_for("the AOF is written", lambda: self.client.info("persistence")["aof_rewrite_in_progress"] == "0"
-                 and self.client.info("persistence")["aof_enabled"] == "1")
-        self.client.must("DEBUG", "LOADAOF")
+        rewrite_and_load(self.client)
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
         self.check_all()
         self.client.must("CONFIG", "SET", "appendonly", "no")
@@ -264,24 +269,23 @@ class FixturesTest(OneServerTest):
                     self.assertEqual(self.client.must("DEBUG", "DIGEST-VALUE", "k"), digest)
 
     def bloom_filters(self):
-        """Names, payloads, items and expansion of filters that grow."""
+        """The key of each filter that grows, loaded, and items to ask it for."""
         for described in fixture("keys.json.gz")["keys"]:
             if described["family"] != "BF":
                 continue
-            self.client.must("SELECT", described["db"])
-            name = described["key"]
-            self.client.must("DEL", name)
-            self.client.must("RESTORE", name, 0, unpacked(described["facts"]["dump"]))
-            if plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]:
-                probes = [item for probe in described["facts"].get("probes", []) for item in items_of(probe["items"])]
-                yield name, probes
+            self.restore(described)
+            if self.grows(described["key"]):
+                probes = described["facts"].get("probes", [])
+                yield described["key"], [item for probe in probes for item in items_of(probe["items"])]
         self.client.must("SELECT", 0)
         for number, case in enumerate(fixture("valkey-bloom.json.gz")):
             name = f"valkey:{number}"
-            self.client.must("DEL", name)
             self.client.must("BF.LOAD", name, unpacked(case["load"]))
-            if plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]:
+            if self.grows(name):
                 yield name, items_of(case["items"]) + items_of(case["probes"])
+
+    def grows(self, name):
+        return plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]
 
     def facts(self, name):
         flat = plain(self.client.must("BF.INFO", name))
@@ -336,10 +340,7 @@ class FixturesTest(OneServerTest):
         before = self.client.must("DEBUG", "DIGEST")
         self.client.must("DEBUG", "RELOAD")
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
-        self.client.must("CONFIG", "SET", "appendonly", "yes")
-        wait_for("the AOF is written", lambda: self.client.info("persistence")["aof_rewrite_in_progress"] == "0"
-                 and self.client.info("persistence")["aof_enabled"] == "1")
-        self.client.must("DEBUG", "LOADAOF")
+        rewrite_and_load(self.client)
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
 
     def test_the_error_of_a_converted_filter_stays_below_that_of_the_source(self):
@@ -519,10 +520,7 @@ class StreamTest(RedisTest):
         before = client.must("DEBUG", "DIGEST")
         client.must("DEBUG", "RELOAD")
         self.assertEqual(client.must("DEBUG", "DIGEST"), before)
-        client.must("CONFIG", "SET", "appendonly", "yes")
-        wait_for("the AOF is written", lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0"
-                 and client.info("persistence")["aof_enabled"] == "1")
-        client.must("DEBUG", "LOADAOF")
+        rewrite_and_load(client)
         self.assertEqual(client.must("DEBUG", "DIGEST"), before)
 
     def assert_no_error(self, server):
