@@ -65,6 +65,7 @@ struct TypeName {
 };
 // This module's types, RedisBloom's and valkey-bloom's.
 constexpr auto kTypes = std::to_array<TypeName>({{"mankai-bf", RemoteType::bloom},
+                                                 {"mankai-cv", RemoteType::bloom},
                                                  {"MBbloom--", RemoteType::bloom},
                                                  {"bloomfltr", RemoteType::bloom},
                                                  {"mankai-cf", RemoteType::cuckoo},

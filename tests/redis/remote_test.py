@@ -163,6 +163,15 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.mankai("add", self.at("hot"), lines=["x", "x"])
         self.assertEqual(self.mankai("count", self.at("hot"), "x"), ["2\tx"])
 
+    def test_a_converted_filter_is_a_bloom_filter(self):
+        self.client.must("CONFIG", "SET", "bf.layout", "redisbloom")
+        self.client.must("BF.RESERVE", "bf", 0.001, 100)
+        self.client.must("CONFIG", "SET", "bf.layout", "mankai")
+        self.mankai("add", self.at("bf"), lines=["a"])
+        self.client.must("MANKAI.CONVERT", "bf")
+        self.mankai("add", self.at("bf"), lines=["b"])
+        self.assertEqual(self.mankai("check", self.at("bf"), "a", "b", "c"), ["yes\ta", "yes\tb", "no\tc"])
+
     def test_hot_counts_in_a_server(self):
         log = [f"2026-01-01T00:00:{second:02}Z {key}" for second in range(60) for key in ("a", "a", "b")]
         for address in (self.at("hot"), self.at("hots", "&shards=3")):
