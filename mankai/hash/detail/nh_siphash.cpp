@@ -95,7 +95,7 @@ HWY_INLINE Vector folded(const Lanes& lanes) {
 
 }  // namespace
 
-// Highway's table needs names with external linkage.
+// NOLINTNEXTLINE(misc-use-internal-linkage): Highway's table needs names with external linkage.
 void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, std::uint64_t* digests,
                  std::size_t count) {
   const Tag d;
@@ -202,11 +202,12 @@ Wide sum_short(const ExpandedKey& key, std::string_view text) noexcept {
   if (text.size() < kPairBytes) {
     return length + sum_short(key, text);
   }
+  const char* const first = text.data();
   const std::size_t last_pair_at = text.size() - kPairBytes;
   if (text.size() <= kHalfBytes) [[likely]] {
-    return length + sum_pairs<kPairs / 2>(key, text.data(), last_pair_at);
+    return length + sum_pairs<kPairs / 2>(key, first, last_pair_at);
   }
-  return length + sum_chunk(key, text.data(), last_pair_at);
+  return length + sum_chunk(key, first, last_pair_at);
 }
 
 Wide sum_of(const ExpandedKey& key, std::uint64_t number) noexcept {
