@@ -406,8 +406,20 @@ std::uint64_t CuckooChain::count(std::string_view key) const noexcept {
 }
 
 void CuckooChain::compact(OnStuck rule) noexcept {
+  // So many sub-filters have the same buckets: a chain that expands has at most 33. Searches for a free cell would take
+  // the square of their number.
+  constexpr std::size_t kMany = 64;
+  Region places;
+  std::span<std::uint16_t> first_free;
+  if (filters_.size() > kMany) {
+    const std::size_t buckets = filters_.front().mask + 1;
+    if (auto zeros = Region::allocate(memory_, buckets * sizeof(std::uint16_t))) {
+      places = std::move(*zeros);
+      first_free = {reinterpret_cast<std::uint16_t*>(places.bytes().data()), buckets};
+    }
+  }
   for (std::size_t i = filters_.size() - 1; i > 0; --i) {
-    const bool is_emptied = empty_into_older(i);
+    const bool is_emptied = empty_into_older(i, first_free);
     if (is_emptied && i + 1 == filters_.size()) {
       filters_.pop_back();
     } else if (!is_emptied && rule == OnStuck::stop) {
@@ -418,7 +430,7 @@ void CuckooChain::compact(OnStuck rule) noexcept {
   shape_.deletes = 0;
 }
 
-bool CuckooChain::empty_into_older(std::size_t from) noexcept {
+bool CuckooChain::empty_into_older(std::size_t from, std::span<std::uint16_t> first_free) noexcept {
   bool is_emptied = true;
   const std::span<std::byte> cells = filters_[from].cells.bytes();
   const std::span<Filter> older = std::span(filters_).first(from);
@@ -427,10 +439,16 @@ bool CuckooChain::empty_into_older(std::size_t from) noexcept {
       continue;
     }
     const Probe probe(i / shape_.bucket_cells, cells[i]);
+    std::uint16_t unknown = 0;
+    const std::uint64_t mask = filters_[from].mask;
+    std::uint16_t& first = first_free.empty() ? unknown : first_free[probe.first & mask];
+    std::uint16_t& second = first_free.empty() ? unknown : first_free[probe.second & mask];
     std::byte* place = nullptr;
-    for (std::size_t to = 0; to < older.size() && place == nullptr; ++to) {
-      place = find(older[to], probe, kEmpty);
+    std::size_t to = std::min(first, second);
+    for (; to < older.size() && (place = find(older[to], probe, kEmpty)) == nullptr; ++to) {
     }
+    first = std::max(first, static_cast<std::uint16_t>(to));
+    second = std::max(second, static_cast<std::uint16_t>(to));
     if (place != nullptr) {
       *place = std::exchange(cells[i], kEmpty);
     }

@@ -111,7 +111,8 @@ class CuckooChain {
   void may_contain(std::span<const std::string_view> keys, std::span<bool> answers) const noexcept;
   /// Returns the units of the key and of those that it is mistaken for.
   [[nodiscard]] std::uint64_t count(std::string_view key) const noexcept;
-  /// Moves cells to older sub-filters and drops the newest ones that this empties. Cost: a pass over the cells.
+  /// Moves cells to older sub-filters and drops the newest ones that this empties. Cost: a pass over the cells; without
+  /// memory for 2 bytes per bucket of a sub-filter, times the number of sub-filters.
   void compact() noexcept { compact(OnStuck::go_on); }
 
   /// Its counts, and all that CF.INFO and CF.DEBUG return.
@@ -161,7 +162,8 @@ class CuckooChain {
   [[nodiscard]] bool add_by_kicks(const Probe& probe) noexcept;
   [[nodiscard]] Result<void> append_filter();
   void compact(OnStuck rule) noexcept;
-  [[nodiscard]] bool empty_into_older(std::size_t from) noexcept;
+  /// Shape: first_free[buckets]: the sub-filters before have no free cell in this bucket; or empty: not known.
+  [[nodiscard]] bool empty_into_older(std::size_t from, std::span<std::uint16_t> first_free) noexcept;
 
   CuckooShape shape_;
   Memory memory_;

@@ -151,6 +151,30 @@ TEST(CuckooChain, compaction_drops_sub_filters_that_it_empties) {
   EXPECT_EQ(chain.shape().items, 10U);
 }
 
+TEST(CuckooChain, compaction_of_many_sub_filters_moves_the_same_cells_without_memory) {
+  constexpr std::size_t kFilters = 300;
+  CuckooShape shape = *CuckooShape::of_capacity(32, 2);
+  shape.filters = kFilters;
+  CountingMemory few_grants(2 * kFilters);  // none of them for the compactions
+  CuckooChain chain = *CuckooChain::create(shape, few_grants.memory());
+  Random random(7);
+  for (std::uint64_t i = 0; i < kFilters; ++i) {
+    std::array<std::byte, 32> cells{};
+    for (std::byte& cell : cells) {
+      cell = static_cast<std::byte>(random.below(4) == 0 ? 0 : 1 + random.below(255));
+    }
+    ASSERT_TRUE(chain.load_chunk(1 + (i + 1) * cells.size(), cells));
+  }
+  CuckooChain copy = *chain.clone(few_grants.memory());
+  CuckooChain with_memory = *chain.clone();
+  ASSERT_EQ(few_grants.calls, 2 * kFilters);
+  copy.compact();
+  EXPECT_EQ(few_grants.calls, 2 * kFilters + 1);
+  with_memory.compact();
+  EXPECT_LT(with_memory.shape().filters, kFilters);
+  EXPECT_EQ(fields_of(copy), fields_of(with_memory));
+}
+
 TEST(CuckooChain, removes_nothing_of_an_absent_key) {
   CuckooChain chain = chain_of(CuckooShape::of_capacity(1000));
   EXPECT_FALSE(chain.remove("a"));
