@@ -668,14 +668,11 @@ class NewValuesTest(RedisTest):
                          Error("ERR the filter would be larger than filter-memory-limit allows"))
         self.assertEqual(plain(client.must("TOPK.ADD", "list", "short")), [None])
 
-    def test_a_stream_with_refused_increments_is_no_error(self):
+    def follow(self, *commands):
+        """Returns a client of a replica after a primary's commands, which must not fail."""
         empty = self.start()
         saved(empty.client(), "BGSAVE")
-        commands = (("CMS.INITBYDIM", "sketch", 10, 2), ("CMS.INCRBY", "sketch", "a", 5, "b", 1 << 33),
-                    ("CMS.INCRBY", "sketch", "a", -2),  # of 8.12
-                    ("CMS.INITBYPROB", "bytes", "0.1", "0.1", "cell_size", 1), ("CMS.INCRBY", "bytes", "a", 256, "b", -1),
-                    ("TOPK.RESERVE", "list", (1 << 24) + 1, 1, 1, "1"), ("TOPK.INCRBY", "list", "a", 3, "b", "x", "c", 1))
-        words = [[str(word).encode() for word in command] for command in commands]
+        words = [[word if isinstance(word, bytes) else str(word).encode() for word in command] for command in commands]
         stream = b"".join(b"*%d\r\n" % len(one) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in one)
                           for one in words)
         primary = Primary((empty.folder / "dump.rdb").read_bytes(), stream)
@@ -685,9 +682,28 @@ class NewValuesTest(RedisTest):
         wait_for("the stream is applied",
                  lambda: int(client.info("replication").get("slave_repl_offset", "0")) >= len(stream))
         self.assertNotIn("== CRITICAL ==", server.log(10**6))
+        return client
+
+    def test_a_stream_with_refused_increments_is_no_error(self):
+        client = self.follow(
+            ("CMS.INITBYDIM", "sketch", 10, 2), ("CMS.INCRBY", "sketch", "a", 5, "b", 1 << 33),
+            ("CMS.INCRBY", "sketch", "a", -2),  # of 8.12
+            ("CMS.INITBYPROB", "bytes", "0.1", "0.1", "cell_size", 1), ("CMS.INCRBY", "bytes", "a", 256, "b", -1),
+            ("TOPK.RESERVE", "list", (1 << 24) + 1, 1, 1, "1"), ("TOPK.INCRBY", "list", "a", 3, "b", "x", "c", 1))
         self.assertEqual(client.must("CMS.QUERY", "sketch", "a", "b"), [3, (1 << 32) - 1])
         self.assertEqual(client.must("CMS.QUERY", "bytes", "a", "b"), [0, 0])
         self.assertEqual(client.must("TOPK.LIST", "list", "WITHCOUNT"), [b"a", 3])
+
+    def test_a_stream_of_valkey_bloom_with_all_its_options(self):
+        seed = bytes(range(224, 256))
+        client = self.follow(
+            ("BF.INSERT", "k", "CAPACITY", 100, "ERROR", "0.01", "TIGHTENING", "0.5", "SEED", seed, "EXPANSION", 2),
+            # As clients spell it: additions are replicated verbatim.
+            ("BF.INSERT", "k", "VALIDATESCALETO", 1000, "NOCREATE", "ITEMS", "a", "b"),
+            ("BF.INSERT", "no ratio", "CAPACITY", 100, "ERROR", "0.01", "SEED", seed, "EXPANSION", 2, "ITEMS", "a", "b"))
+        self.assertEqual([client.must("TYPE", key) for key in ("k", "no ratio")], [b"bloomfltr"] * 2)
+        self.assertEqual(client.must("BF.MEXISTS", "k", "a", "b", "c"), [1, 1, 0])
+        self.assertEqual(*(client.must("DEBUG", "DIGEST-VALUE", key) for key in ("k", "no ratio")))
 
 
 if __name__ == "__main__":

@@ -17,12 +17,14 @@ constinit GrowingDefaults defaults{.prefix = "bf",
                                    .capacity_keys = capacity_setting(100),
                                    .fpr = {.initial = 0.01, .most = kMaxFpr},
                                    .expansion = {.initial = 2, .least = 0, .most = kMaxExpansion}};
-constinit ValkeyDefaults of_valkey{};
+// valkey-bloom's ratio of the rates of consecutive sub-filters, for its filters that come without one.
+constinit RateSetting tightening{.initial = 0.5};
+// Without effect: clients create no filters in valkey-bloom's layout, and its primaries send the seed.
+constinit FlagSetting is_seed_random{.initial = true};
 
 }  // namespace
 
 const GrowingDefaults& bloom_defaults() noexcept { return defaults; }
-const ValkeyDefaults& valkey_defaults() noexcept { return of_valkey; }
 
 int register_bloom_configs(Context* context) noexcept {
   const bool is_done = register_short_setting(context, "bf-error-rate", defaults.fpr) == kOk &&
@@ -31,15 +33,16 @@ int register_bloom_configs(Context* context) noexcept {
                        register_setting(context, "bloom-fp-rate", defaults.fpr) == kOk &&
                        register_setting(context, "bloom-capacity", defaults.capacity_keys) == kOk &&
                        register_setting(context, "bloom-expansion", defaults.expansion) == kOk &&
-                       register_setting(context, "bloom-tightening-ratio", of_valkey.tightening) == kOk &&
-                       register_setting(context, "bloom-use-random-seed", of_valkey.is_seed_random) == kOk;
+                       register_setting(context, "bloom-tightening-ratio", tightening) == kOk &&
+                       register_setting(context, "bloom-use-random-seed", is_seed_random) == kOk;
   return is_done ? kOk : kError;
 }
 
 BloomRequest::BloomRequest() noexcept
     : fpr_(bloom_defaults().fpr.value),
       capacity_keys_(bloom_defaults().capacity_keys.value),
-      expansion_(bloom_defaults().expansion.value) {}
+      expansion_(bloom_defaults().expansion.value),
+      tightening_(tightening.value) {}
 
 bool BloomRequest::read_fpr(const Call& call, std::size_t index) noexcept {
   const auto value = call.real(index);

@@ -19,13 +19,6 @@ inline constexpr double kMaxFpr = 0.25;
 /// Threads: the engine's main thread.
 [[nodiscard]] const GrowingDefaults& bloom_defaults() noexcept;
 
-/// What valkey-bloom's layout needs beyond `bloom_defaults`; filters of our own layout have no use for it.
-struct ValkeyDefaults {
-  RateSetting tightening{.initial = 0.5};       ///< of the rates of consecutive sub-filters
-  FlagSetting is_seed_random{.initial = true};  ///< false: the seed that all filters of valkey-bloom can share
-};
-[[nodiscard]] const ValkeyDefaults& valkey_defaults() noexcept;
-
 /// Registers the configs of RedisBloom (bf-*) and of valkey-bloom (bloom-*). Returns kOk or kError.
 [[nodiscard]] int register_bloom_configs(Context* context) noexcept;
 
@@ -66,7 +59,7 @@ class BloomRequest {
   Duration max_ttl_{};
   Duration ttl_resolution_{};
   HashRequest hash_;
-  double tightening_ = 0;
+  double tightening_;
   std::optional<takeover::ValkeyBloom::Seed> valkey_seed_;
 };
 

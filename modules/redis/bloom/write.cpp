@@ -254,6 +254,7 @@ class InsertOptions {
         case 'c': is_valid = request.read_capacity(call, value); break;
         case 't': is_valid = request.read_tightening(call, value); break;
         case 's': is_valid = request.read_valkey_seed(call, value); break;
+        case 'v': break;  // VALIDATESCALETO: the primary has checked it
         default: is_valid = false;
       }
       ++i;
