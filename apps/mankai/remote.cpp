@@ -33,6 +33,9 @@ void add_facts(const RemoteFilter& filter, const RemoteFacts& facts, Report& rep
     report.add("sub_filters", *facts.sub_filters, "sub-filters", human_count(*facts.sub_filters));
   }
   report.add("memory_bytes", facts.bytes, "memory", human_bytes(facts.bytes));
+  if (facts.fpr_target) {
+    report.add("fpr_target", *facts.fpr_target, "target rate", human_share(*facts.fpr_target));
+  }
   if (facts.fpr) {
     report.add("fpr_estimate", *facts.fpr, "rate now", human_share(*facts.fpr));
   }

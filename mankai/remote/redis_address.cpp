@@ -1,5 +1,6 @@
 #include "mankai/remote/redis_address.hpp"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <type_traits>
@@ -155,6 +156,16 @@ Result<void> set_duration(const AddressParser& parser, std::string_view name, st
   return {};
 }
 
+Result<void> set_type(const AddressParser& parser, std::string_view text, std::optional<RemoteType>& target) {
+  constexpr std::array<std::string_view, 4> kNames = {"bf", "cf", "cbf", "url"};
+  const auto* const found = std::ranges::find(kNames, text);
+  if (found == kNames.end()) {
+    return parser.refuse("type must be bf, cf, cbf or url");
+  }
+  target = static_cast<RemoteType>(found - kNames.begin());
+  return {};
+}
+
 Result<void> set_option(const AddressParser& parser, std::string_view name, const std::string& value,
                         RemoteAddress& address) {
   RedisAddress& server = address.server;
@@ -162,6 +173,12 @@ Result<void> set_option(const AddressParser& parser, std::string_view name, cons
   if (name == "shards") {
     MANKAI_TRY(set_number(parser, name, value, RemoteAddress::kMaxShards, address.shards));
     return address.shards > 0 ? Result<void>() : parser.refuse("shards must be at least 1");
+  }
+  if (name == "wait") {
+    return set_number(parser, name, value, RemoteAddress::kMaxReplicas, address.wait);
+  }
+  if (name == "type") {
+    return set_type(parser, value, address.type);
   }
   if (name == "keys") {
     return set_count(parser, value, address.keys);
@@ -199,6 +216,9 @@ Result<void> check(const AddressParser& parser, const RemoteAddress& address) {
   }
   if (address.shards > 0 && address.key.find('{') != std::string::npos) {
     return parser.refuse("the key of a filter with shards must not contain {");
+  }
+  if (address.ttl && address.type && *address.type != RemoteType::bloom && *address.type != RemoteType::cuckoo) {
+    return parser.refuse("ttl is valid for type=bf and type=cf only");
   }
   if (address.server.certificate.empty() != address.server.certificate_key.empty()) {
     return parser.refuse("cert and certkey must be given together");

@@ -35,14 +35,21 @@ struct RedisAddress {
 /// Formats an address as parse_redis_address reads it, without the password.
 [[nodiscard]] std::string to_text(const RedisAddress& address);
 
+/// The families of commands that a filter can belong to: BF, CF, CBF, URL, HOT.
+enum class RemoteType : std::uint8_t { bloom, cuckoo, counting, url, hot };
+
 /// A filter in a server: one key, or one key per shard (docs/redis/shards.md).
 struct RemoteAddress {
   static constexpr std::uint32_t kMaxShards = 4096;
+  static constexpr std::uint32_t kMaxReplicas = 100;
 
   RedisAddress server;
   std::string key;
   std::uint32_t shards = 0;                     ///< 0: the filter is `key` itself; N: KEY{0} to KEY{N-1}
   Duration timeout = std::chrono::seconds(30);  ///< longest time without a reply before an error
+  std::uint32_t wait = 0;                       ///< replicas that must acknowledge each write
+  /// Not `hot`. An existing filter must be of this type.
+  std::optional<RemoteType> type = {};
   // What a missing filter is created with. Unset: as the caller says.
   std::optional<std::uint64_t> keys = {};  ///< capacity, over all shards
   std::optional<double> fpr = {};
@@ -55,8 +62,8 @@ struct RemoteAddress {
 [[nodiscard]] bool is_remote_address(std::string_view text) noexcept;
 
 /// Parses redis://[USER[:PASSWORD]@]HOST[:PORT]/KEY[?OPTIONS], the same with rediss:// for TLS, or unix:/PATH?key=KEY.
-/// OPTIONS are NAME=VALUE, separated by &: `shards`, `keys`, `fpr`, `ttl`, `timeout`, `db`, `user` (unix), `cacert`,
-/// `cert`, `certkey` (rediss). User, password, key, path and values may contain %XX. Errors: invalid_argument; the
+/// OPTIONS are NAME=VALUE, separated by &: `shards`, `wait`, `type` (bf, cf, cbf or url), `keys`, `fpr`, `ttl` (bf, cf),
+/// `timeout`, `db`, `user` (unix), `cacert`, `cert`, `certkey` (rediss). User, password, key, path and values may contain %XX. Errors: invalid_argument; the
 /// text never contains the password.
 [[nodiscard]] Result<RemoteAddress> parse_remote_address(std::string_view text);
 

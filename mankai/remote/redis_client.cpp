@@ -11,11 +11,16 @@ namespace mankai {
 namespace {
 
 constexpr Duration kShortestBackoff = std::chrono::milliseconds(20);
-constexpr Duration kLongestBackoff = std::chrono::seconds(1);
+constexpr Duration kLongestBackoff = std::chrono::milliseconds(250);
 /// A new connection to one node must not keep the others waiting.
 constexpr Duration kConnecting = std::chrono::seconds(3);
-/// A connection without any reply for so long is broken: its machine is gone.
+/// A connection without any reply for so long is broken: its machine is gone. A healthy server may be busy for seconds,
+/// with a fork or a slow disk, and a reconnect makes replies uncertain.
 constexpr Duration kSilence = std::chrono::seconds(10);
+/// A node of a cluster without any reply for so long may have been replaced: the others know.
+constexpr Duration kSuspicion = std::chrono::seconds(1);
+/// Shorter than kSuspicion, since WAIT delays all replies of its connection.
+constexpr std::string_view kWaitMilliseconds = "500";
 
 std::string request_of_words(std::initializer_list<std::string_view> words) {
   return request_of(std::span(words.begin(), words.size()));
@@ -119,6 +124,7 @@ void RedisClient::refresh_slots() {
     if (connect(*node)) {
       if (read_slots(*node)) {
         is_map_old_ = false;
+        map_read_ = Clock::now();
         return;
       }
       node->connection.reset();
@@ -126,13 +132,32 @@ void RedisClient::refresh_slots() {
   }
 }
 
-void RedisClient::send(std::string request, std::string_view key, AfterLoss after_loss) {
+// Loses connections that are silent: in a cluster as soon as another node has the slots.
+void RedisClient::look_for_silence() {
+  const auto now = Clock::now();
+  for (const auto& [name, node] : nodes_) {
+    if (!node->connection || node->sent.empty()) {
+      continue;
+    }
+    const auto silence = now - node->heard;
+    if (silence > std::min(kSilence, timeout_)) {
+      lose(*node, {.code = ErrorCode::io, .detail = "no answer in time"});
+    } else if (silence > kSuspicion && !slots_.empty()) {
+      if (map_read_ > node->heard + kSuspicion && std::ranges::find(slots_, node.get()) == slots_.end()) {
+        lose(*node, {.code = ErrorCode::io, .detail = "no answer, and another node has taken over"});
+      }
+      is_map_old_ = is_map_old_ || now - map_read_ > kLongestBackoff;
+    }
+  }
+}
+
+void RedisClient::send(std::string request, std::string_view key, AfterLoss after_loss, std::uint32_t replicas) {
   if (requests_.empty()) {
     progress_ = Clock::now();
   }
   bytes_ += request.size();
-  requests_.push_back(
-      std::make_unique<Request>(Request{.bytes = std::move(request), .slot = slot_of(key), .after_loss = after_loss}));
+  requests_.push_back(std::make_unique<Request>(
+      Request{.bytes = std::move(request), .slot = slot_of(key), .after_loss = after_loss, .replicas = replicas}));
   Request& sent = *requests_.back();
   Node& node = slots_.empty() ? *node_at(address_) : *slots_[sent.slot];
   // What was delayed goes first.
@@ -158,8 +183,43 @@ bool RedisClient::write(Node& node, Request& request, bool asks) {
     node.sent.push_back({.request = nullptr, .end = node.connection->append(request_of_words({"ASKING"}))});
   }
   node.sent.push_back({.request = &request, .end = node.connection->append(request.bytes)});
+  node.replicas = std::max(node.replicas, request.replicas);
   flush(node);
   return true;
+}
+
+// WAIT keeps later requests of the connection waiting, so one at a time covers all that was sent before it.
+void RedisClient::ask_replicas(Node& node) {
+  if (node.replicas == 0 || node.waits) {
+    return;
+  }
+  const std::string replicas = std::to_string(std::exchange(node.replicas, 0));
+  const std::uint64_t end = node.connection->append(request_of_words({"WAIT", replicas, kWaitMilliseconds}));
+  node.sent.push_back({.request = nullptr, .end = end, .is_wait = true});
+  node.waits = true;
+  flush(node);
+}
+
+// Takes the reply of WAIT.
+void RedisClient::confirm(Node& node, const RedisReply& reply) {
+  node.waits = false;
+  if (reply.type != RedisReply::Type::integer) {
+    // Also if the node is a replica now: what it has not replicated is lost.
+    lose(node, refused_by_redis(reply.error()).error());
+    return;
+  }
+  for (Request* const request : std::exchange(node.unconfirmed, {})) {
+    if (request->replicas <= reply.integer) {
+      finish(*request, std::move(request->answer));
+      continue;
+    }
+    node.unconfirmed.push_back(request);
+    node.replicas = std::max(node.replicas, request->replicas);
+    trouble_ = {.code = ErrorCode::io,
+                .detail = to_text(node.address) + ": " + std::to_string(reply.integer) + " of " +
+                          std::to_string(request->replicas) +
+                          " replicas acknowledged; see INFO replication there, or give a smaller wait=N"};
+  }
 }
 
 void RedisClient::flush(Node& node) {
@@ -187,11 +247,13 @@ bool RedisClient::take_replies(Node& node) {
     if (!*reply) {
       return true;
     }
-    Request* const request = node.sent.front().request;
+    const Sent sent = node.sent.front();
     node.sent.pop_front();
     node.heard = Clock::now();
-    if (request != nullptr) {
-      take_reply(node, *request, **std::move(reply));
+    if (sent.is_wait) {
+      confirm(node, **reply);
+    } else if (sent.request != nullptr) {
+      take_reply(node, *sent.request, **std::move(reply));
     }
   }
   return false;
@@ -211,8 +273,13 @@ void RedisClient::take_reply(Node& node, Request& request, RedisReply reply) {
       }
     }
   }
-  const bool is_repeated = request.answer.is_repeated;
-  finish(request, {.reply = std::move(reply), .is_repeated = is_repeated});
+  const bool is_finished = request.replicas == 0 || reply.type == RedisReply::Type::error;
+  request.answer.reply = std::move(reply);
+  if (is_finished) {
+    finish(request, std::move(request.answer));
+  } else {
+    node.unconfirmed.push_back(&request);
+  }
 }
 
 // Follows "MOVED SLOT HOST:PORT" and "ASK SLOT HOST:PORT".
@@ -240,26 +307,34 @@ void RedisClient::delay(Request& request, std::string_view why) {
   delayed_.push_back(&request);
 }
 
-// The outcome of what was sent is unknown; the rest was not run.
+// The outcome of what was sent is unknown; the rest was not run. What replicas have not acknowledged was run, but the
+// next primary may not have it.
 void RedisClient::lose(Node& node, const Error& why) {
   trouble_ = why.within(to_text(node.address));
   const std::uint64_t written = node.connection->written();
   node.connection.reset();
   const auto sent = std::exchange(node.sent, {});
-  losses_ += sent.empty() ? 0U : 1U;
+  const auto unconfirmed = std::exchange(node.unconfirmed, {});
+  node.waits = false;
+  node.replicas = 0;
+  losses_ += sent.empty() && unconfirmed.empty() ? 0U : 1U;
   is_map_old_ = is_map_old_ || !slots_.empty();
+  for (Request* const request : unconfirmed) {
+    lose(*request, true);
+  }
   for (const Sent& each : sent) {
-    if (each.request == nullptr) {
-      continue;
+    if (each.request != nullptr) {
+      lose(*each.request, each.end <= written);
     }
-    Request& request = *each.request;
-    const bool is_run = each.end <= written;
-    if (is_run && request.after_loss == AfterLoss::report) {
-      finish(request, {.is_lost = true});
-    } else {
-      request.answer.is_repeated = request.answer.is_repeated || is_run;
-      delayed_.push_back(&request);
-    }
+  }
+}
+
+void RedisClient::lose(Request& request, bool is_run) {
+  if (is_run && request.after_loss == AfterLoss::report) {
+    finish(request, {.is_lost = true});
+  } else {
+    request.answer.is_repeated = request.answer.is_repeated || is_run;
+    delayed_.push_back(&request);
   }
 }
 
@@ -302,12 +377,12 @@ Result<void> RedisClient::step(bool may_wait) {
   if (trouble_.code == ErrorCode::invalid_argument) {
     return std::unexpected(trouble_);
   }
-  const auto now = Clock::now();
   for (const auto& [name, node] : nodes_) {
-    if (node->connection && !node->sent.empty() && now - node->heard > std::min(kSilence, timeout_)) {
-      lose(*node, {.code = ErrorCode::io, .detail = "no answer in time"});
+    if (node->connection) {
+      ask_replicas(*node);
     }
   }
+  const auto now = Clock::now();
   if (now - progress_ > timeout_) {
     return std::unexpected(
         trouble_.detail.empty() ? fail(ErrorCode::io, to_text(address_) + ": no answer in time").error() : trouble_);
@@ -315,6 +390,7 @@ Result<void> RedisClient::step(bool may_wait) {
   constexpr auto kPatience = std::chrono::milliseconds(500);
   const auto left = delayed_.empty() ? kPatience : std::clamp<Clock::duration>(retry_at_ - now, {}, kPatience);
   poll_nodes(may_wait ? left : Clock::duration::zero());
+  look_for_silence();
   return {};
 }
 
@@ -370,6 +446,7 @@ void RedisClient::abandon() {
     const bool may_be_run = request->answer.is_repeated;
     finish(*request, {.is_lost = may_be_run, .is_unsent = !may_be_run});
   }
+  trouble_ = {};
 }
 
 Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, std::string_view key) {

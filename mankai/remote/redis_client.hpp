@@ -31,7 +31,7 @@ enum class AfterLoss : std::uint8_t {
 struct RedisAnswer {
   RedisReply reply{};
   bool is_repeated = false;  ///< an earlier attempt may have been run: the reply is that of the second one
-  bool is_lost = false;      ///< there is no reply, and the request may have been run
+  bool is_lost = false;      ///< there is no reply to rely on, and the request may have been run
   bool is_unsent = false;    ///< there is no reply, and the request was not run
 };
 
@@ -39,8 +39,13 @@ struct RedisAnswer {
 /// requests.
 ///
 /// It reconnects, follows -MOVED and -ASK, and repeats what was not run: -TRYAGAIN, -CLUSTERDOWN, -LOADING, -READONLY,
-/// -MASTERDOWN. It gives up after the timeout without any reply.
-/// Cost:    a copy of each request until its reply; wait for replies while bytes_outstanding() exceeds your limit.
+/// -MASTERDOWN. If a node of a cluster does not answer for a second, it asks the others whether a replica has taken
+/// over. It gives up after the timeout without any reply.
+///
+/// A request can wait for replicas (WAIT): it is answered after so many have acknowledged it. WAIT covers what its
+/// connection wrote. What a request found present, another connection wrote, and waits for itself.
+/// Cost:    a copy of each request until its reply; wait for replies while bytes_outstanding() exceeds your limit. One
+///          WAIT at a time per node, for all requests before it.
 /// Errors:  io after the timeout; invalid_argument if a server refuses access. They name the server.
 /// Threads: one at a time.
 class RedisClient {
@@ -48,8 +53,10 @@ class RedisClient {
   /// Connects, and asks for the slots of a cluster. Fails at once if the server cannot be reached.
   [[nodiscard]] static Result<RedisClient> connect(const RedisAddress& address, Duration timeout);
 
-  /// Sends a request for this key. Returns at once; failures are reported by receive().
-  void send(std::string request, std::string_view key, AfterLoss after_loss = AfterLoss::repeat);
+  /// Sends a request for this key, which so many replicas must acknowledge. Returns at once; failures are reported by
+  /// receive().
+  void send(std::string request, std::string_view key, AfterLoss after_loss = AfterLoss::repeat,
+            std::uint32_t replicas = 0);
   /// Waits for the reply to the oldest request. Pre: outstanding() > 0. After an error, abandon() or retry.
   [[nodiscard]] Result<RedisAnswer> receive();
   /// Whether receive() returns at once. Reads what has arrived.
@@ -74,17 +81,22 @@ class RedisClient {
     std::string bytes;
     std::uint16_t slot = 0;
     AfterLoss after_loss = AfterLoss::repeat;
+    std::uint32_t replicas = 0;
     bool is_done = false;
     RedisAnswer answer{};
   };
   struct Sent {
-    Request* request;   // nullptr: the reply of ASKING
+    Request* request;   // nullptr: the reply of ASKING or WAIT
     std::uint64_t end;  // of its bytes in the connection
+    bool is_wait = false;
   };
   struct Node {
     RedisAddress address;
     std::optional<RedisConnection> connection{};
     std::deque<Sent> sent{};
+    std::vector<Request*> unconfirmed{};  // have a reply, but replicas have not acknowledged them
+    std::uint32_t replicas = 0;           // that the next WAIT asks for; 0: there is nothing to ask
+    bool waits = false;                   // for the reply of WAIT
     Clock::time_point heard{};
   };
 
@@ -99,9 +111,13 @@ class RedisClient {
   void read(Node& node);
   [[nodiscard]] bool take_replies(Node& node);
   void take_reply(Node& node, Request& request, RedisReply reply);
+  void ask_replicas(Node& node);
+  void confirm(Node& node, const RedisReply& reply);
   [[nodiscard]] bool redirect(Node& from, Request& request, std::string_view error);
   void delay(Request& request, std::string_view why);
   void lose(Node& node, const Error& why);
+  void lose(Request& request, bool is_run);
+  void look_for_silence();
   void finish(Request& request, RedisAnswer answer);
   void send_delayed();
   [[nodiscard]] Result<void> step(bool may_wait);
@@ -116,6 +132,7 @@ class RedisClient {
   std::size_t bytes_ = 0;
   std::uint64_t losses_ = 0;
   bool is_map_old_ = false;
+  Clock::time_point map_read_{};
   Error trouble_{};  // the last reason for a delay
   Duration backoff_{};
   Clock::time_point retry_at_{};

@@ -74,7 +74,9 @@ constexpr auto kTypes = std::to_array<TypeName>({{"mankai-bf", RemoteType::bloom
                                                  {"mankai-ur", RemoteType::url},
                                                  {"mankai-ht", RemoteType::hot}});
 
-constexpr std::string_view kInfo[] = {"BF.INFO", "CF.INFO", "CBF.INFO", "URL.INFO", "HOT.INFO"};  // NOLINT
+// By type.
+constexpr std::array<std::string_view, 5> kInfo = {"BF.INFO", "CF.INFO", "CBF.INFO", "URL.INFO", "HOT.INFO"};
+constexpr std::array<std::string_view, 4> kReserve = {"BF.RESERVE", "CF.RESERVE", "CBF.RESERVE", "URL.RESERVE"};
 
 const Command* command_of(RemoteType type, RemoteWork work) {
   const auto* const found = std::ranges::find_if(
@@ -125,14 +127,18 @@ std::unexpected<Error> RemoteFilter::refuse(ErrorCode code, const std::string& w
   return fail(code, to_text(address_) + ": " + why);
 }
 
-// Runs a command for every shard; replies may be errors.
-Result<std::vector<RedisReply>> RemoteFilter::call_all(std::string_view command,
-                                                       std::span<const std::string_view> more) {
+void RemoteFilter::send_all(std::string_view command, std::span<const std::string_view> more, std::uint32_t replicas) {
   for (const std::string& name : names_) {
     std::vector<std::string_view> words{command, name};
     words.insert(words.end(), more.begin(), more.end());
-    client_.send(request_of(words), name);
+    client_.send(request_of(words), name, AfterLoss::repeat, replicas);
   }
+}
+
+// Runs a command for every shard; replies may be errors.
+Result<std::vector<RedisReply>> RemoteFilter::call_all(std::string_view command,
+                                                       std::span<const std::string_view> more) {
+  send_all(command, more);
   std::vector<RedisReply> replies;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     MANKAI_ASSIGN(auto answer, client_.receive());
@@ -146,6 +152,10 @@ Result<void> RemoteFilter::set_type(std::string_view name) {
   if (found == kTypes.end()) {
     return refuse(ErrorCode::invalid_argument,
                   "the key is of type " + std::string(name) + ", not a filter; give another key");
+  }
+  if (address_.type && *address_.type != found->type) {
+    return refuse(ErrorCode::invalid_argument,
+                  "the key is of type " + std::string(name) + "; leave type= out, or give another key");
   }
   type_ = found->type;
   type_name_ = name;
@@ -196,39 +206,61 @@ Result<void> RemoteFilter::find(const std::optional<RemoteCreation>& creation) {
 }
 
 Result<void> RemoteFilter::create(const RemoteCreation& creation) {
+  constexpr double kFewestKeys = 4;  // CF.RESERVE takes no less
+  const RemoteType type = address_.type.value_or(RemoteType::bloom);
   // Shards get unequal numbers of keys: four standard deviations of room.
   const double keys = static_cast<double>(address_.keys.value_or(creation.keys)) / static_cast<double>(names_.size());
   const double room = address_.shards > 1 ? 4 * std::sqrt(keys) : 0;
   const std::string capacity =
-      std::to_string(static_cast<std::uint64_t>(std::clamp(std::ceil(keys + room), 1.0, kMostKeys)));
+      std::to_string(static_cast<std::uint64_t>(std::clamp(std::ceil(keys + room), kFewestKeys, kMostKeys)));
   const std::string fpr = text_of(address_.fpr.value_or(creation.fpr));
-  std::vector<std::string_view> words{fpr, capacity};
-  std::string ttl;
-  const bool is_hot = !creation.hot.empty();
-  if (is_hot) {
-    words.assign(creation.hot.begin(), creation.hot.end());
-  } else if (address_.ttl) {
-    ttl = text_of(std::chrono::duration<double>(*address_.ttl).count());
-    words.insert(words.end(), {"TTL", ttl});
+  const std::string ttl = address_.ttl ? text_of(std::chrono::duration<double>(*address_.ttl).count()) : "";
+  std::vector<std::string_view> options{fpr, capacity};
+  if (type == RemoteType::cuckoo) {
+    options = {capacity, "ERROR", fpr};
   }
-  MANKAI_ASSIGN(const auto replies, call_all(is_hot ? "HOT.RESERVE" : "BF.RESERVE", words));
-  std::optional<Error> error;
-  std::vector<std::string_view> created;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    if (replies[i].error().empty()) {
-      created.emplace_back(names_[i]);
-    } else if (!replies[i].error().starts_with("ERR item exists")) {  // another process creates it, too
-      error = refused_by_redis(replies[i].error()).error();
-    }
+  if (!ttl.empty()) {
+    options.insert(options.end(), {"TTL", ttl});
   }
-  if (error) {
-    for (const std::string_view name : created) {
-      MANKAI_TRY(client_.call(std::array<std::string_view, 2>{"DEL", name}, name));
-    }
-    return std::unexpected(error->within(to_text(address_)));
+  if (!creation.hot.empty()) {
+    options.assign(creation.hot.begin(), creation.hot.end());
   }
+  MANKAI_TRY(reserve(creation.hot.empty() ? kReserve.at(static_cast<std::size_t>(type)) : "HOT.RESERVE", options));
   was_created_ = true;
   return find(std::nullopt);
+}
+
+Result<void> RemoteFilter::reserve(std::string_view command, std::span<const std::string_view> options) {
+  send_all(command, options, address_.wait);
+  std::optional<Error> error;
+  std::vector<std::string_view> created;
+  for (const std::string& name : names_) {
+    auto answer = client_.receive();
+    if (!answer) {
+      error = answer.error();
+      client_.abandon();
+      answer = client_.receive();
+    }
+    const std::string_view refusal = answer->reply.error();
+    const bool exists = refusal.starts_with("ERR item exists");  // made by another process, or by the first attempt
+    if (answer->is_lost || (refusal.empty() && !answer->is_unsent) || (exists && answer->is_repeated)) {
+      created.emplace_back(name);
+    } else if (!refusal.empty() && !exists && !error) {
+      error = refused_by_redis(refusal).error().within(to_text(address_));
+    }
+  }
+  if (!error) {
+    return {};
+  }
+  for (const std::string_view name : created) {
+    client_.send(request_of(std::array<std::string_view, 2>{"DEL", name}), name);
+  }
+  while (client_.outstanding() > 0) {
+    if (const auto deleted = client_.receive(); !deleted) {
+      return fail(error->code, error->detail + "; some shards may have been created; delete them", error->os_error);
+    }
+  }
+  return std::unexpected(*error);
 }
 
 std::size_t RemoteFilter::best_batch() const noexcept {
@@ -326,8 +358,10 @@ void RemoteFilter::send_part(Batch& batch, std::span<const std::string_view> key
   }
   batch.parts.push_back(part);
   // Another removal could remove another key's occurrence; another addition is counted, which is never too low.
+  const bool writes =
+      batch.work == RemoteWork::add || batch.work == RemoteWork::observe || batch.work == RemoteWork::remove;
   client_.send(std::move(request), names_[shard],
-               batch.work == RemoteWork::remove ? AfterLoss::report : AfterLoss::repeat);
+               batch.work == RemoteWork::remove ? AfterLoss::report : AfterLoss::repeat, writes ? address_.wait : 0);
 }
 
 Result<bool> RemoteFilter::is_answered() {
@@ -399,7 +433,7 @@ void RemoteFilter::take_value(Batch& batch, std::uint32_t key, const RedisReply&
 }
 
 Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
-  MANKAI_ASSIGN(const auto replies, call_all(kInfo[static_cast<std::size_t>(type_)], {}));
+  MANKAI_ASSIGN(const auto replies, call_all(kInfo.at(static_cast<std::size_t>(type_)), {}));
   RemoteFacts facts;
   for (const RedisReply& reply : replies) {
     if (!reply.error().empty()) {
@@ -418,6 +452,10 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
     }
     if (const auto filters = reply.number_of("Number of filters")) {
       facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
+    }
+    if (const auto fpr = reply.text_of("Error rate")) {
+      facts.fpr_target =
+          facts.fpr_target.value_or(0) + to_number<double>(*fpr).value_or(0) / static_cast<double>(replies.size());
     }
   }
   if (!with_fpr || type_name_ != "mankai-bf") {

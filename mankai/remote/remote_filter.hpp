@@ -22,9 +22,6 @@
 
 namespace mankai {
 
-/// The families of commands that a filter can belong to: BF, CF, CBF, URL, HOT.
-enum class RemoteType : std::uint8_t { bloom, cuckoo, counting, url, hot };
-
 /// What is done with a batch of keys.
 enum class RemoteWork : std::uint8_t {
   add,       ///< the answer is 1 if the key is new, 0 if it may have been present
@@ -38,9 +35,9 @@ enum class RemoteWork : std::uint8_t {
 /// The answer for one key.
 struct RemoteAnswer {
   enum class State : std::uint8_t {
-    certain,   ///< acknowledged
+    certain,   ///< acknowledged, also by `wait` replicas
     repeated,  ///< the request was sent twice, because a connection broke: the first one may have been run, too
-    lost,      ///< a connection broke, and the server may have done the work or not
+    lost,      ///< the server may have done the work or not: a connection broke, or replicas did not acknowledge it
     refused,   ///< the key is not valid for the type: not a URL
     skipped,   ///< nothing was done: see the error
   };
@@ -55,9 +52,10 @@ struct RemoteBatch {
   std::optional<Error> error;         ///< why keys were skipped
 };
 
-/// What a filter is created with if it is missing. The address's own settings take precedence over keys and fpr.
+/// What a filter is created with if it is missing: its type is that of the address [default: bloom], whose own settings
+/// take precedence over keys and fpr.
 struct RemoteCreation {
-  std::uint64_t keys = 0;  ///< of BF.RESERVE; over all shards, and the filter grows beyond
+  std::uint64_t keys = 0;  ///< over all shards, and the filter grows beyond
   double fpr = 0;
   std::vector<std::string> hot = {};  ///< options of HOT.RESERVE, which is used instead if there are any
 };
@@ -76,7 +74,9 @@ struct RemoteFacts {
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> sub_filters{};
   std::optional<Time> newest{};  ///< the newest event of a hot filter
-  std::optional<double> fpr{};   ///< mean of the shards: an absent key is in one of them
+  // Means of the shards: an absent key is looked up in one of them.
+  std::optional<double> fpr_target{};
+  std::optional<double> fpr{};  ///< of the present keys, estimated
 };
 
 /// Cost:    a round trip per batch, but many batches can be outstanding; a request per shard and batch.
@@ -136,6 +136,9 @@ class RemoteFilter {
 
   [[nodiscard]] Result<void> find(const std::optional<RemoteCreation>& creation);
   [[nodiscard]] Result<void> create(const RemoteCreation& creation);
+  /// Creates every shard, or none as far as the servers can be reached.
+  [[nodiscard]] Result<void> reserve(std::string_view command, std::span<const std::string_view> options);
+  void send_all(std::string_view command, std::span<const std::string_view> more, std::uint32_t replicas = 0);
   [[nodiscard]] Result<std::vector<RedisReply>> call_all(std::string_view command,
                                                          std::span<const std::string_view> more);
   [[nodiscard]] Result<void> set_type(std::string_view name);
