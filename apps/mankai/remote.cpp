@@ -100,7 +100,9 @@ Result<void> RemotePipe::deliver_all(const Deliver& deliver) {
   Result<void> result;
   while (!sent_.empty()) {
     auto delivered = deliver_oldest(deliver);
-    result = result ? std::move(delivered) : std::move(result);
+    if (result) {
+      result = std::move(delivered);
+    }
   }
   return result;
 }
@@ -126,7 +128,9 @@ Result<void> RemotePipe::deliver_oldest(const Deliver& deliver) {
     }
   }
   deliver(views_, answers);
-  error = error ? std::move(error) : std::move(answered->error);
+  if (!error) {
+    error = std::move(answered->error);
+  }
   return error ? std::unexpected(*std::move(error)) : Result<void>();
 }
 

@@ -7,11 +7,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import zlib
 
@@ -95,6 +97,37 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.assertEqual(self.client.must("BF.INFO", "small", "TTL"), [b"3600"])
         self.dedup(self.at("sharded", "&shards=4"), ["a"], "--keys", "4000")
         self.assertEqual(self.client.must("BF.INFO", "sharded{0}", "CAPACITY"), [1000 + 127])
+
+    def test_each_type_is_created_with_shards(self):
+        reserved = {"bf": 'mankai-bf', "cf": 'mankai-cf', "cbf": 'mankai-cb', "url": 'mankai-ur'}
+        lines = urls(900)
+        for name, type_name in reserved.items():
+            for options in ("&shards=3", ""):
+                with self.subTest(type=name, options=options):
+                    address = self.at(f"{name}{len(options)}", f"{options}&type={name}&keys=1000&fpr=1e-5")
+                    self.mankai("add", address, lines=lines)
+                    self.assertEqual(self.mankai("check", "--absent", address, lines=[*lines, "none"]), ["none"])
+                    facts = json.loads("".join(self.mankai("info", "--json", address)))
+                    self.assertEqual((facts["type"], facts["keys_inserted"]), (type_name, 900))
+                    if name in ("cbf", "url"):
+                        self.assertAlmostEqual(facts["fpr_target"], 1e-5, delta=1e-9)
+        self.mankai("check", self.at("bf0", "&type=cf"), "a", code=2, says="leave type= out")
+        self.dedup(self.at("brief", "&type=cf&ttl=1h&fpr=0.001"), ["a"])
+        self.assertGreaterEqual(self.client.must("CF.TTL", "brief", "a"), 3600)
+        self.mankai("add", self.at("k", "&type=url&ttl=1h&keys=9"), "a", code=2, says="ttl is valid for")
+        self.mankai("add", self.at("k", "&type=top&keys=9"), "a", code=2, says="type must be")
+
+    def test_without_replicas_nothing_is_acknowledged(self):
+        address = self.at("f", "&keys=100&timeout=1s")
+        self.mankai("add", address, "a")
+        waiting = address + "&wait=1"
+        self.assertEqual(self.mankai("add", "--ack", waiting, lines=["b"], code=4, says="0 of 1 replicas"), [])
+        self.assertEqual(self.dedup(waiting, ["c"], code=4, says="confirmed 1 line"), ["c"])
+        self.assertEqual(self.mankai("check", waiting, "a"), ["yes\ta"])
+        self.mankai("add", self.at("new", "&keys=100&timeout=1s&wait=1&shards=3"), "a", code=4, says="0 of 1 replicas")
+        self.assertEqual(self.client.must("EXISTS", "new{0}", "new{1}", "new{2}"), 0)
+        self.client.must("ACL", "SETUSER", "some", "on", ">secret", "+@all", "~*", "-wait")
+        self.mankai("add", self.at("f", "&wait=1&user=some"), "a", code=2, says="NOPERM", MANKAI_REDIS_PASSWORD="secret")
 
     def test_shards_follow_the_rule(self):
         lines = urls(1000)
@@ -293,6 +326,7 @@ class LostConnectionTest(Commands, RedisTest):
         _, address = self.cut(b"BF.INSERT", cuts=1 << 30)
         lines = ["a", "b"]
         self.assertEqual(self.dedup(address, lines, code=4, says="confirmed 2 lines"), lines)
+        self.assertIn("proxy.sock: no connection", self.said)
 
     def test_a_removal_is_not_repeated(self):
         server, address = self.cut(b"BF.REM")
@@ -378,6 +412,20 @@ class TlsTest(Commands, RedisTest):
 
 
 @needs_module
+class ReplicaTest(Commands, RedisTest):
+    def test_lines_wait_for_the_replica(self):
+        primary = self.start(tcp=True)
+        replica = self.start(tcp=True)
+        replica.replicate(primary)
+        lines = urls(20_000)
+        address = f"redis://127.0.0.1:{primary.port}/f?shards=3&wait=1"
+        self.assertEqual(self.dedup(address, lines, "--json"), lines)
+        self.assertEqual(json.loads(self.said)["unconfirmed"], 0)
+        with replica.client() as client:
+            self.assertEqual(sum(client.must("BF.CARD", f"f{{{shard}}}") for shard in range(3)), len(lines))
+
+
+@needs_module
 class ClusterRemoteTest(Commands, RedisTest):
     """Three primaries: every shard on its node, while slots move and a primary dies."""
 
@@ -423,6 +471,49 @@ class ClusterRemoteTest(Commands, RedisTest):
             self.assertEqual(process.returncode, 0, err)
             self.assertEqual(set(out.splitlines()), set(rest))
             self.assertEqual(self.dedup(address.replace(str(self.servers[0].port), str(second.port)), rest), [])
+
+    def test_a_dead_primary_loses_nothing_that_replicas_acknowledged(self):
+        """Kill -9, and then a stopped process, whose connections stay open. Its replica answers soon. With one replica per
+        primary, nothing more is acknowledged there until the dead node is back, as a replica."""
+        address = f"redis://127.0.0.1:{self.servers[0].port}/acked?shards=16&keys=1e6&fpr={SMALL_FPR}&wait=1"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        out = pathlib.Path(folder.name) / "out"
+        acked = []
+        with self.cluster.hurried(1_000):
+            for end, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
+                victim = next(server for server in self.primaries() if server is not self.servers[0])
+                lines = urls(1_000_000, len(acked))
+                with open(out, "wb") as file, subprocess.Popen([MANKAI, "add", "--ack", address], stdin=subprocess.PIPE,
+                                                               stdout=file, stderr=subprocess.PIPE) as process:
+                    writer = threading.Thread(target=self.feed, args=(process.stdin, lines))
+                    writer.start()
+                    wait_for("lines are acknowledged", lambda: out.stat().st_size > 0, step=0.001)
+                    victim.process.send_signal(number)
+                    since = time.monotonic()
+                    printed = out.read_text().rpartition("\n")[0].splitlines()
+                    self.assertEqual(self.mankai("check", "--absent", address, lines=printed), [])
+                    print(f"{end}: {len(printed)} acknowledged lines are answered after {time.monotonic() - since:.2f} s",
+                          file=sys.stderr)
+                    self.assertIsNone(process.poll(), "it waits for a replica")
+                    if number == signal.SIGKILL:
+                        victim.restart()
+                    else:
+                        victim.process.send_signal(signal.SIGCONT)
+                    writer.join()
+                    said = process.stderr.read().decode()
+                    self.assertEqual(process.wait(PATIENCE), 0, said)
+                printed = out.read_text().splitlines()
+                self.assertEqual(printed, lines)
+                acked += printed
+                self.cluster.settle()
+                self.assertEqual(self.cluster.roles()[victim], "slave")
+                self.assertEqual(self.mankai("check", "--absent", address, lines=acked), [])
+
+    @staticmethod
+    def feed(stream, lines):
+        stream.write(text_of(lines).encode())
+        stream.close()
 
 
 if __name__ == "__main__":

@@ -212,9 +212,9 @@ class Cluster:
             raise
 
     @contextlib.contextmanager
-    def hurried(self):
+    def hurried(self, milliseconds=HURRIED_MS):
         """Silent nodes are replaced soon, as long as this lasts."""
-        self._set_node_timeout(self.HURRIED_MS)
+        self._set_node_timeout(milliseconds)
         try:
             yield
         finally:
