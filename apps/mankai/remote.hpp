@@ -21,7 +21,8 @@ namespace mankai::command {
 
 /// For the help of options that take a file or an address.
 inline constexpr std::string_view kOrRemote =
-    " Or a filter in a Redis server: redis://[USER@]HOST[:PORT]/KEY[?shards=N], rediss:// or unix:/PATH?key=KEY.";
+    " Or a filter in a Redis server: redis://[USER@]HOST[:PORT]/KEY[?shards=N&wait=N], rediss:// or "
+    "unix:/PATH?key=KEY.";
 
 /// Adds the password of MANKAI_REDIS_PASSWORD to an address that has none.
 void add_password(RedisAddress& address);

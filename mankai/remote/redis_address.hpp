@@ -62,9 +62,9 @@ struct RemoteAddress {
 [[nodiscard]] bool is_remote_address(std::string_view text) noexcept;
 
 /// Parses redis://[USER[:PASSWORD]@]HOST[:PORT]/KEY[?OPTIONS], the same with rediss:// for TLS, or unix:/PATH?key=KEY.
-/// OPTIONS are NAME=VALUE, separated by &: `shards`, `wait`, `type` (bf, cf, cbf or url), `keys`, `fpr`, `ttl` (bf, cf),
-/// `timeout`, `db`, `user` (unix), `cacert`, `cert`, `certkey` (rediss). User, password, key, path and values may contain %XX. Errors: invalid_argument; the
-/// text never contains the password.
+/// OPTIONS are NAME=VALUE, separated by &: `shards`, `wait`, `type` (bf, cf, cbf or url), `keys`, `fpr`, `ttl` (bf,
+/// cf), `timeout`, `db`, `user` (unix), `cacert`, `cert`, `certkey` (rediss). User, password, key, path and values may
+/// contain %XX. Errors: invalid_argument; the text never contains the password.
 [[nodiscard]] Result<RemoteAddress> parse_remote_address(std::string_view text);
 
 /// Formats server and key for messages, without password and options.

@@ -66,11 +66,14 @@ TEST(RemoteAddressTest, server_key_and_options_are_read) {
                             .key = "a/b?c",
                             .shards = 64,
                             .timeout = std::chrono::minutes(2),
+                            .wait = 2,
+                            .type = RemoteType::cuckoo,
                             .keys = 10'000'000,
                             .fpr = 0.001,
                             .ttl = std::chrono::days(7)};
   EXPECT_EQ(
-      parse_remote_address("redis://bot:s%2F%40x@10.0.0.5:7000/a/b%3Fc?shards=64&ttl=7d&keys=10M&fpr=0.001&timeout=2m"),
+      parse_remote_address(
+          "redis://bot:s%2F%40x@10.0.0.5:7000/a/b%3Fc?shards=64&ttl=7d&keys=10M&fpr=0.001&timeout=2m&wait=2&type=cf"),
       whole);
   const RemoteAddress unix{.server = {.socket = "/run/my redis", .database = 3, .user = "bot"}, .key = "k&k"};
   EXPECT_EQ(parse_remote_address("unix:/run/my%20redis?key=k%26k&db=3&user=bot"), unix);
@@ -105,6 +108,10 @@ TEST(RemoteAddressTest, what_is_invalid_is_refused) {
                                       "redis://a/k?ttl=never",
                                       "redis://a/k?db=x",
                                       "redis://a/k?color=red",
+                                      "redis://a/k?wait=x",
+                                      "redis://a/k?wait=101",
+                                      "redis://a/k?type=hot",
+                                      "redis://a/k?type=url&ttl=1h",
                                       "redis://a/k%2",
                                       "redis://a/k%zz",
                                       "redis://@a/k",

@@ -387,7 +387,7 @@ Result<void> RedisClient::step(bool may_wait) {
     return std::unexpected(
         trouble_.detail.empty() ? fail(ErrorCode::io, to_text(address_) + ": no answer in time").error() : trouble_);
   }
-  constexpr auto kPatience = std::chrono::milliseconds(500);
+  constexpr auto kPatience = std::chrono::milliseconds(100);
   const auto left = delayed_.empty() ? kPatience : std::clamp<Clock::duration>(retry_at_ - now, {}, kPatience);
   poll_nodes(may_wait ? left : Clock::duration::zero());
   look_for_silence();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "mankai/base/number.hpp"
@@ -162,47 +164,64 @@ Result<void> RemoteFilter::set_type(std::string_view name) {
   return {};
 }
 
-Result<void> RemoteFilter::find(const std::optional<RemoteCreation>& creation) {
-  // The key after the last shard, to notice a wrong number of shards.
+// The types of all shards and of the key after the last, which tells of a wrong number of shards.
+Result<std::vector<RedisReply>> RemoteFilter::types() {
   names_.push_back(shard_key(address_.key, address_.shards));
   auto types = call_all("TYPE", {});
   names_.pop_back();
-  if (!types) {
-    return std::unexpected(types.error());
-  }
-  for (const RedisReply& type : *types) {
-    if (!type.error().empty()) {
-      return within(to_text(address_), Result<void>(refused_by_redis(type.error())));
+  if (types) {
+    for (const RedisReply& type : *types) {
+      if (!type.error().empty()) {
+        return within(to_text(address_), Result<std::vector<RedisReply>>(refused_by_redis(type.error())));
+      }
     }
   }
-  const bool has_more = types->back().text != "none";
-  types->pop_back();
-  const auto missing = std::ranges::find(*types, "none", &RedisReply::text);
-  const auto count = static_cast<std::size_t>(std::ranges::count(*types, "none", &RedisReply::text));
+  return types;
+}
+
+Result<void> RemoteFilter::find(const std::optional<RemoteCreation>& creation) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr auto kPatience = std::chrono::seconds(1);
+  const auto missing_of = [](const std::vector<RedisReply>& replies) {
+    return static_cast<std::size_t>(std::ranges::count(replies.begin(), replies.end() - 1, "none", &RedisReply::text));
+  };
+  MANKAI_ASSIGN(auto types, this->types());
+  std::size_t count = missing_of(types);
+  // Another process may be creating the shards.
+  for (const auto start = std::chrono::steady_clock::now();
+       count > 0 && count < names_.size() && std::chrono::steady_clock::now() - start < kPatience;
+       count = missing_of(types)) {
+    std::this_thread::sleep_for(kPause);
+    MANKAI_ASSIGN(types, this->types());
+  }
+  const bool has_more = types.back().text != "none";
+  types.pop_back();
   if (has_more && (address_.shards > 0 || count > 0)) {
     return refuse(ErrorCode::invalid_argument, address_.shards == 0
                                                    ? "the filter has shards; give their number with shards=N"
                                                    : "the filter has more than " + std::to_string(address_.shards) +
                                                          " shards; give their number with shards=N");
   }
-  if (count == types->size()) {
+  if (count == types.size()) {
     if (!creation) {
-      return refuse(ErrorCode::not_found, "no such filter; create it with BF.RESERVE, or give keys=N in the address");
+      return refuse(ErrorCode::not_found,
+                    "no such filter; create it with BF.RESERVE, or with mankai add and keys=N in the address");
     }
     return create(*creation);
   }
   if (count > 0) {
-    const std::string& name = names_[static_cast<std::size_t>(missing - types->begin())];
+    const auto missing = std::ranges::find(types, "none", &RedisReply::text);
+    const std::string& name = names_[static_cast<std::size_t>(missing - types.begin())];
     return refuse(
         ErrorCode::invalid_argument,
         "the shard " + name + " is missing, and others exist; give the right number with shards=N, or delete them");
   }
-  for (const RedisReply& type : *types) {
-    if (type.text != types->front().text) {
+  for (const RedisReply& type : types) {
+    if (type.text != types.front().text) {
       return refuse(ErrorCode::invalid_argument, "the shards are of different types; delete those that are wrong");
     }
   }
-  return set_type(types->front().text);
+  return set_type(types.front().text);
 }
 
 Result<void> RemoteFilter::create(const RemoteCreation& creation) {

@@ -141,6 +141,7 @@ class RemoteFilter {
   void send_all(std::string_view command, std::span<const std::string_view> more, std::uint32_t replicas = 0);
   [[nodiscard]] Result<std::vector<RedisReply>> call_all(std::string_view command,
                                                          std::span<const std::string_view> more);
+  [[nodiscard]] Result<std::vector<RedisReply>> types();
   [[nodiscard]] Result<void> set_type(std::string_view name);
   [[nodiscard]] std::unexpected<Error> refuse(ErrorCode code, const std::string& why) const;
   void send_part(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
