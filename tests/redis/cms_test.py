@@ -79,6 +79,9 @@ class ContractTest(OneServerTest):
         CMS.INITBYDIM c 5 -1 => -CMS: invalid depth
         CMS.INITBYDIM c 9223372036854775807 2 => -CMS: invalid init arguments
         CMS.INITBYDIM c 4611686018427387904 2 => -CMS: invalid init arguments
+        CMS.INITBYDIM c 4611686018427387903 2 => -CMS: Insufficient memory to create the key
+        CMS.INITBYDIM c 2294967296 2294967296 => -CMS: Insufficient memory to create the key
+        CMS.INITBYPROB p 1e-16 1e-16 => -CMS: Insufficient memory to create the key
         CMS.INITBYDIM c 10 4 => +OK
         CMS.INITBYDIM c 10 4 => -CMS: key already exists
         CMS.INITBYDIM c x 4 => -CMS: key already exists
@@ -191,7 +194,8 @@ class ContractTest(OneServerTest):
                 (("CMS.INITBYDIM", "f", 10, 4, "SEED", 4), "-ERR bad seed: give 32 hexadecimal digits"),
                 (("CMS.INITBYPROB", "f", "0.1", "0.1", "HASH"), "-ERR bad hash: give nh-siphash or siphash"),
                 (("CMS.INITBYDIM", "f", 10, 65537), "-CMS: invalid init arguments"),
-                (("CMS.INITBYDIM", "f", 1 << 46, 2), "-CMS: invalid init arguments"),
+                (("CMS.INITBYDIM", "f", 1 << 46, 2), "-CMS: Insufficient memory to create the key"),
+                (("CMS.INITBYDIM", "f", 1 << 46, 65537), "-CMS: Insufficient memory to create the key"),
                 (("EXISTS", "f"), ":0"),
                 (("CMS.INITBYDIM", "f", 10, 4), "+OK"),
                 (("TYPE", "f"), "+mankai-cm"),

@@ -456,6 +456,7 @@ class ChainTest(OneServerTest):
         for words, reply in (
                 (("g", "x", cells), "Invalid position"), (("g", 0, cells), "Invalid position"),
                 (("g", 1, cells), "Invalid header"), (("g", 1, header[:32]), "Invalid header"),
+                (("g", 1, bytes(9) + header[9:]), "Couldn't create filter!"),
                 (("g", end, cells), "ERR not found"), (("f", 1, header), "ERR item exists"),
                 (("f", end + 1, cells), "Couldn't load chunk!"), (("f", end - 1, cells), "Couldn't load chunk!"),
                 (("f", -1, cells), "Couldn't load chunk!"), (("f", 2, b""), "Couldn't load chunk!")):

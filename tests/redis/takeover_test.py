@@ -285,7 +285,7 @@ class FixturesTest(OneServerTest):
                 yield name, items_of(case["items"]) + items_of(case["probes"])
 
     def grows(self, name):
-        return plain(self.client.must("BF.INFO", name, "EXPANSION")) != [None]
+        return plain(self.client.must("BF.INFO", name))[-1] is not None
 
     def facts(self, name):
         flat = plain(self.client.must("BF.INFO", name))
@@ -573,12 +573,12 @@ class StreamTest(RedisTest):
 
 @needs_module
 class NewValuesTest(RedisTest):
-    """Values that are created here in RedisBloom's layout: with the config `layout`, and from a stream."""
+    """Values that are created here in the layout of RedisBloom or valkey-bloom: with the config `layout`, and from a stream."""
 
     NO_CHUNKS = "ERR the value is in RedisBloom's layout, which has no chunks: copy it by DUMP and RESTORE"
 
-    def start_pair(self):
-        primary = self.start(tcp=True, **{"bf.layout": "redisbloom"})
+    def start_pair(self, layout="redisbloom"):
+        primary = self.start(tcp=True, **{"bf.layout": layout})
         replica = self.start()  # whose clients get our layout
         replica.replicate(primary)
         return primary, replica
@@ -596,6 +596,35 @@ class NewValuesTest(RedisTest):
         wait_for("the AOF is written", lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0")
         client.must("DEBUG", "LOADAOF")
         self.assertEqual(client.must("DEBUG", "DIGEST"), before)
+
+    def test_filters_of_valkey_bloom(self):
+        primary, replica = self.start_pair("valkey-bloom")
+        client = primary.client()
+        client.must("CONFIG", "SET", "bf.bloom-tightening-ratio", "0.25")
+        client.must("BF.ADD", "added", "a")
+        client.must("BF.RESERVE", "fixed", "0.9", 100, "NONSCALING")
+        client.must("BF.INSERT", "grows", "ERROR", "0.001", "CAPACITY", 10, "EXPANSION", 3, "ITEMS", *range(20))
+        self.assertEqual([client.must("TYPE", key) for key in ("added", "fixed", "grows")], [b"bloomfltr"] * 3)
+        # A single fact is the value alone.
+        self.assertEqual([client.must("BF.INFO", "grows", fact) for fact in ("CAPACITY", "FILTERS", "ITEMS", "EXPANSION")],
+                         [40, 2, client.must("BF.CARD", "grows"), 3])
+        self.assertIsNone(plain(client.must("BF.INFO", "fixed", "EXPANSION")))
+        self.assertRegex(plain(client.must("BF.DEBUG", "fixed"))[1], r" ratio:0\.9\Z")
+        self.assertRegex(plain(client.must("BF.DEBUG", "grows"))[2], r" ratio:0\.00025\Z")
+        # Words of ours, and values that valkey-bloom does not have.
+        client.must("BF.RESERVE", "ours", "0.01", 100, "DELETABLE")
+        client.must("CF.ADD", "cuckoo", "a")
+        client.must("CMS.INITBYDIM", "sketch", 10, 2)
+        client.must("TOPK.RESERVE", "list", 3)
+        self.assertEqual([client.must("TYPE", key) for key in ("ours", "cuckoo", "sketch", "list")],
+                         [b"mankai-bf", b"mankai-cf", b"mankai-cm", b"mankai-tk"])
+        for is_random, seeds in (("yes", 2), ("no", 1)):
+            client.must("CONFIG", "SET", "bf.bloom-use-random-seed", is_random)
+            for key in ("one", "two"):
+                client.must("DEL", key)
+                client.must("BF.RESERVE", key, "0.01", 100)
+            self.assertEqual(len(set(client.must("DEBUG", "DIGEST-VALUE", "one", "two"))), seeds)
+        self.assert_kept(primary, replica)
 
     def test_sketches(self):
         primary, replica = self.start_pair()

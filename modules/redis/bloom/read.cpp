@@ -67,8 +67,11 @@ int reply_all_fields(const Call& call, const BloomKey& key) {
   return kOk;
 }
 
-// A map of one in RESP3; in RESP2, by the contract, an array without the name.
+// A map of one in RESP3; in RESP2, by the contract, an array without the name. By valkey-bloom's, the value alone.
 int reply_one_field(const Call& call, const Field& field, const BloomKey& key) {
+  if (key.value()->is_of_valkey_bloom()) {
+    return field.reply(call, key);
+  }
   if (call.is_resp3()) {
     engine.reply_with_map(call.context(), 1);
     return reply_named(call, field, key);

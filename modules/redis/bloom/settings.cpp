@@ -17,10 +17,20 @@ constinit GrowingDefaults defaults{.prefix = "bf",
                                    .capacity_keys = capacity_setting(100),
                                    .fpr = {.initial = 0.01, .most = kMaxFpr},
                                    .expansion = {.initial = 2, .least = 0, .most = kMaxExpansion}};
-// valkey-bloom's ratio of the rates of consecutive sub-filters, for its filters that come without one.
+// Of filters in valkey-bloom's layout: the ratio of the rates of consecutive sub-filters, and whether clients get a
+// random seed; its primaries send both.
 constinit RateSetting tightening{.initial = 0.5};
-// Without effect: clients create no filters in valkey-bloom's layout, and its primaries send the seed.
 constinit FlagSetting is_seed_random{.initial = true};
+
+takeover::ValkeyBloom::Seed new_valkey_seed() {
+  takeover::ValkeyBloom::Seed seed = takeover::ValkeyBloom::kFixedSeed;
+  if (is_seed_random.value) {
+    const std::array halves = {HashSpec::random().seed, HashSpec::random().seed};
+    static_assert(sizeof(halves) == sizeof(seed));
+    std::memcpy(seed.data(), halves.data(), sizeof(seed));
+  }
+  return seed;
+}
 
 }  // namespace
 
@@ -94,14 +104,15 @@ Layout BloomRequest::layout(const Call& call) const noexcept {
   if (hash_.is_given() || is_deletable_ || max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
     return Layout::mankai;
   }
-  return layout_of_new_value(call);
+  return layout_of_new_bloom_filter(call);
 }
 
 Result<BloomSettings> BloomRequest::settings(const Call& call) const {
   const Layout in = layout(call);
+  const bool has_rate_limit = in == Layout::mankai || (in == Layout::redisbloom && is_redisbloom_8());
   const BloomSettings settings{.layout = in,
                                .capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
-                               .fpr = in == Layout::mankai || is_redisbloom_8() ? std::min(fpr_, kMaxFpr) : fpr_,
+                               .fpr = has_rate_limit ? std::min(fpr_, kMaxFpr) : fpr_,
                                .expansion = static_cast<std::uint32_t>(expansion_),
                                .is_nonscaling = is_nonscaling_ || expansion_ == 0,
                                .is_deletable = is_deletable_,
@@ -109,7 +120,8 @@ Result<BloomSettings> BloomRequest::settings(const Call& call) const {
                                .ttl_resolution = ttl_resolution_,
                                .hash = in == Layout::mankai ? hash_.hash() : HashSpec{},
                                .tightening = tightening_,
-                               .valkey_seed = valkey_seed_.value_or(takeover::ValkeyBloom::Seed{})};
+                               .valkey_seed = valkey_seed_.value_or(
+                                   in == Layout::valkey_bloom ? new_valkey_seed() : takeover::ValkeyBloom::Seed{})};
   if (max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
     if (const auto possible = BloomValue::check_cuckoo(settings); !possible) {
       return refuse("ERR " + possible.error().detail);

@@ -277,7 +277,7 @@ std::optional<std::size_t> BloomValue::foreign_format() const noexcept {
   if (std::holds_alternative<std::unique_ptr<takeover::BloomChain>>(filter_)) {
     return 0;
   }
-  if (std::holds_alternative<std::unique_ptr<takeover::ValkeyBloom>>(filter_)) {
+  if (is_of_valkey_bloom()) {
     return 1;
   }
   return std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_) ? std::optional<std::size_t>(2)

@@ -93,6 +93,10 @@ class BloomValue {
     return const_cast<BloomValue*>(this)->redisbloom();
   }
 
+  /// Whether its layout is valkey-bloom's.
+  [[nodiscard]] bool is_of_valkey_bloom() const noexcept {
+    return std::holds_alternative<std::unique_ptr<takeover::ValkeyBloom>>(filter_);
+  }
   /// Whether it was taken over, and grows by the rules of its source.
   [[nodiscard]] bool is_taken_over() const noexcept;
   /// Returns the filter as one that grows by our sub-filters, hashed as given; this one is left empty, to be destroyed.

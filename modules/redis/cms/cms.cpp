@@ -102,6 +102,13 @@ Result<AnySketch> create_sketch(const CmsSettings& settings) {
              : value_of<AnySketch>(takeover::CountMin::create(settings.shape, engine_memory()));
 }
 
+// Dimensions whose product exceeds 63 bits are invalid; all others are a matter of memory.
+bool is_only_large(const AnySketch::Shape& shape) noexcept {
+  constexpr std::int64_t kLargeCells = std::int64_t{1} << 38;  // any layout takes fewer
+  std::int64_t cells = 0;
+  return !__builtin_mul_overflow(shape.width, shape.depth, &cells) && cells >= kLargeCells;
+}
+
 template <Result<AnySketch::Shape> (*Read)(const Call&)>
 Answer cms_init(Call& call) {
   MemoryLimit limit(call.context());
@@ -115,7 +122,7 @@ Answer cms_init(Call& call) {
   lookup.limit(limit);
   auto made = create_sketch(settings);
   if (!made) {
-    return refuse(made.error().code == ErrorCode::invalid_argument
+    return refuse(made.error().code == ErrorCode::invalid_argument && !is_only_large(settings.shape)
                       ? kBadInit
                       : memory_error("CMS: Insufficient memory to create the key"));
   }

@@ -16,11 +16,11 @@ bool is_header_of_ours(std::string_view header) noexcept { return header.starts_
 Result<void> load_cuckoo_header(CuckooLookup& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
   MANKAI_TRY(lookup.must_be_absent());
   const auto shape = takeover::CuckooShape::of_header(header);
+  constexpr const char* kNotCreated = "Couldn't create filter!";
   if (!shape) {
-    return refuse("Invalid header");
+    return refuse(header.size() == takeover::CuckooShape::kHeaderBytes ? kNotCreated : "Invalid header");
   }
   lookup.limit(limit);
-  constexpr const char* kNotCreated = "Couldn't create filter!";
   if (!limit.would_grant(shape->cells())) {
     return refuse(memory_error(kNotCreated));
   }

@@ -7,7 +7,7 @@
 namespace mankai::redis {
 namespace {
 
-constexpr std::array kLayouts = {"mankai", "redisbloom"};
+constexpr std::array kLayouts = {"mankai", "redisbloom", "valkey-bloom"};  // as in Layout
 constexpr std::array kVersions = {"2", "8"};
 constexpr int kVersion2 = 0;
 constexpr int kVersion8 = 1;
@@ -18,8 +18,13 @@ constinit ChoiceSetting version{.names = kVersions, .initial = kVersion2};
 
 }  // namespace
 
-Layout layout_of_new_value(const Call& call) noexcept {
+Layout layout_of_new_bloom_filter(const Call& call) noexcept {
   return call.is_from_client() ? static_cast<Layout>(client_layout.value) : Layout::redisbloom;
+}
+
+Layout layout_of_new_value(const Call& call) noexcept {
+  const Layout layout = layout_of_new_bloom_filter(call);
+  return layout == Layout::valkey_bloom ? Layout::mankai : layout;
 }
 
 bool is_redisbloom_8() noexcept { return version.value == kVersion8; }
