@@ -1,4 +1,5 @@
-// Any bytes as replies of a server, in one piece and byte by byte, and as addresses of filters.
+// Any bytes as replies of a server, in one piece and byte by byte, with and without a limit, and as addresses of
+// filters.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,24 +12,40 @@
 
 namespace {
 
-std::size_t nodes_of(const mankai::RedisReply& reply) {
-  std::size_t nodes = 1;
+// Memory of a reply.
+std::size_t bytes_of(const mankai::RedisReply& reply) {
+  std::size_t bytes = sizeof(reply) + reply.text.size();
   for (const mankai::RedisReply& member : reply.members) {
-    nodes += nodes_of(member);
+    bytes += bytes_of(member);
   }
-  return nodes;
+  return bytes;
 }
 
-// Number of values that can be read before the end or an error.
-std::size_t nodes_in(mankai::RedisReplyReader& reader) {
-  std::size_t nodes = 0;
+// Memory of the replies that can be read before the end or an error.
+std::size_t bytes_in(mankai::RedisReplyReader& reader, std::size_t max_bytes) {
+  std::size_t bytes = 0;
   for (;;) {
-    const auto reply = reader.next();
+    const auto reply = reader.next(max_bytes);
     if (!reply || !*reply) {
-      return nodes;
+      return bytes;
     }
-    nodes += nodes_of(**reply);
+    const std::size_t more = bytes_of(**reply);
+    MANKAI_ASSERT(more <= max_bytes);
+    bytes += more;
   }
+}
+
+void read_replies(std::string_view text, std::size_t max_bytes) {
+  mankai::RedisReplyReader whole;
+  static_cast<void>(whole.feed(text));
+  const std::size_t bytes = bytes_in(whole, max_bytes);
+  mankai::RedisReplyReader pieces;
+  std::size_t bytes_of_pieces = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    static_cast<void>(pieces.feed(text.substr(i, 1)));
+    bytes_of_pieces += bytes_in(pieces, max_bytes);
+  }
+  MANKAI_ASSERT(bytes == bytes_of_pieces);
 }
 
 }  // namespace
@@ -36,16 +53,9 @@ std::size_t nodes_in(mankai::RedisReplyReader& reader) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  mankai::RedisReplyReader whole;
-  static_cast<void>(whole.feed(text));
-  const std::size_t nodes = nodes_in(whole);
-  mankai::RedisReplyReader pieces;
-  std::size_t nodes_of_pieces = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    static_cast<void>(pieces.feed(text.substr(i, 1)));
-    nodes_of_pieces += nodes_in(pieces);
-  }
-  MANKAI_ASSERT(nodes == nodes_of_pieces);
+  constexpr std::size_t kLimit = 1000;
+  read_replies(text, mankai::kMaxReplyBytes);
+  read_replies(text, kLimit);
   if (const auto address = mankai::parse_redis_address(text)) {
     MANKAI_ASSERT(mankai::parse_redis_address(mankai::to_text(*address)) == *address);
   }

@@ -264,8 +264,12 @@ class RemoteAdder {
     };
     auto added =
         answer_lines(pipe_, request_.keys, request_.input, request_.ids, output_, deliver, [] { return false; });
-    MANKAI_TRY(output_.finish());
+    const auto finished = output_.finish();
     say_what_was_odd();
+    if (!finished) {
+      // As with a file, an error also for a closed pipe.
+      return fail(finished.error().code, finished.error().message() + "; the lines read before that are in " + name_);
+    }
     if (!added) {
       return fail(added.error().code, fmt::format("{} ({} added before)", added.error().detail, counted(added_, "key")),
                   added.error().os_error);
@@ -402,8 +406,7 @@ Subcommand add_subcommand() {
                    {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
                    {"mankai add seen.mk --ttl 1h < urls.txt", "keys that expire, in a filter with --max-ttl"},
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
-      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
-                  key_options(request->keys, request->input),
+      .options = {filter_positional(request->file), key_options(request->keys, request->input),
                   number_options(
                       request->ids,
                       "for kinds that take ids; remove needs the same id [default: the next number for each key]."),

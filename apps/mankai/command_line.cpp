@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "mankai/remote/redis_address.hpp"
+
 namespace mankai::command {
 namespace {
 
@@ -58,6 +60,16 @@ CLI::Option* add_option(CLI::App& app, const Option& option, std::vector<std::st
   return added;
 }
 
+// Without the address, which may have a password.
+std::unexpected<Error> not_in_a_server(const Subcommand& subcommand, const Option& option) {
+  return fail(
+      ErrorCode::invalid_argument,
+      subcommand.name + ": " + option.name +
+          " must be a file, not an address of a server; give a file, or use one of the commands that take "
+          "addresses: add, check, remove, count, info, dedup --state and hot --state. For anything else there are "
+          "the server's commands, such as BF.RESERVE, BF.MERGE and DEL");
+}
+
 // Passes the parsed values to the option. Repeating it is an error unless it is_repeatable.
 Result<void> deliver(const Subcommand& subcommand, const Option& option, const std::vector<std::string>& values) {
   if (values.size() > 1 && !option.is_repeatable) {
@@ -67,7 +79,10 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
     return wrong_usage(subcommand, option.name + " is missing");
   }
   for (const std::string& value : values) {
-    if (option.kind == ValueKind::file && value.empty()) {
+    if (option.kind == ValueKind::file && is_remote_address(value)) {
+      return not_in_a_server(subcommand, option);
+    }
+    if (is_file(option.kind) && value.empty()) {
       return wrong_usage(subcommand, option.name +
                                          (option.value == "DIR" ? " needs a folder's name" : " needs a file's name") +
                                          ", not an empty one");

@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const Option& option) {
 
 std::string bash_value(const Option& option) {
   return option.kind == ValueKind::choice ? "_mankai_words " + quoted(join(option.choices))
-         : option.kind == ValueKind::file ? "_mankai_files"
+         : is_file(option.kind)           ? "_mankai_files"
                                           : ":";
 }
 
@@ -102,7 +102,7 @@ std::string zsh_value(const Option& option) {
   const std::string name = option.value.empty() ? option.name : option.value;
   return ":" + name +
          (option.kind == ValueKind::choice ? ":(" + join(option.choices) + ")"
-          : option.kind == ValueKind::file ? ":_files"
+          : is_file(option.kind)           ? ":_files"
                                            : ": ");
 }
 
@@ -154,13 +154,13 @@ std::string fish_line(const Subcommand& subcommand, const std::string& rest) {
 
 std::string fish_value(const Option& option) {
   return option.kind == ValueKind::choice ? " -x -a " + quoted(join(option.choices))
-         : option.kind == ValueKind::file ? " -r -F"
+         : is_file(option.kind)           ? " -r -F"
                                           : " -x";
 }
 
 std::string fish_option(const Subcommand& subcommand, const Option& option) {
   if (option.is_positional()) {
-    return option.kind == ValueKind::file     ? fish_line(subcommand, "-F")
+    return is_file(option.kind)               ? fish_line(subcommand, "-F")
            : option.kind == ValueKind::choice ? fish_line(subcommand, "-a " + quoted(join(option.choices)))
                                               : "";
   }

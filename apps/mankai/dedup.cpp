@@ -338,7 +338,7 @@ Options memory_options(DedupRequest& request) {
       positionals("INPUT", "Files to read; - is standard input [default: standard input].", ValueKind::file,
                   request.input.input.paths),
       text_option("--state", "FILE", "Keep what has been seen in FILE between runs." + std::string(kOrRemote),
-                  ValueKind::file, request.memory.state),
+                  ValueKind::file_or_server, request.memory.state),
       durability_option(request.memory.store, "the lines in --state or --confirm"),
       mode_option(request.memory.store.mode),
       text_option("--confirm", "LOG",

@@ -295,7 +295,7 @@ Options output_options(HotCommandRequest& request) {
                   "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "
                   "of mankai create does not store that: each run prints a warning." +
                       std::string(kOrRemote),
-                  ValueKind::file, request.state),
+                  ValueKind::file_or_server, request.state),
       durability_option(request.store, "the counts of --follow"),
       mode_option(request.store.mode),
       position_option(request.store, "the logs' records"),

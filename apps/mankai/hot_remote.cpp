@@ -42,7 +42,7 @@ class HotSender {
     return {};
   }
 
-  // Waits for all acknowledgments.
+  // Waits for all acknowledgments. After an error of the server it fails again, at once.
   Result<void> drain() {
     MANKAI_TRY(send());
     while (filter_.outstanding() > 0) {
@@ -124,7 +124,7 @@ Result<void> read_all(const HotRunRequest& request, HotKeys& keys, HotSender& se
     MANKAI_ASSIGN(const auto lines, input.next_batch());
     MANKAI_TRY(waited);
     if (lines.empty()) {
-      return sender.drain();
+      return {};
     }
     if (input.first_line_number() == 1) {
       keys.begin_file();
@@ -187,9 +187,11 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
   }
   MANKAI_ASSIGN(auto keys, HotKeys::create(request.keys));
   HotSender sender(filter);
-  const auto read = read_all(request, keys, sender);
-  if (!read) {
+  auto read = read_all(request, keys, sender);
+  // What was read before an error of the input counts.
+  if (auto drained = sender.drain(); !drained) {
     sender.abandon();
+    read = read ? std::move(drained) : std::move(read);
   }
   summarize(keys.counts(), sender, name);
   if (!read) {
@@ -209,7 +211,10 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
   settings.add("unconfirmed", sender.unsure());
   Output output;
   print(request, block, settings, output);
-  MANKAI_TRY(output.finish());
+  if (auto finished = output.finish(); !finished) {
+    return fail(finished.error().code,
+                finished.error().message() + "; " + name + " has counted the records: its table was not delivered");
+  }
   return request.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
 }
 

@@ -36,18 +36,16 @@ Result<int> run(const InfoRequest& request) {
 
 Subcommand info_subcommand() {
   auto request = std::make_shared<InfoRequest>();
-  return {
-      .name = "info",
-      .summary = "describe a filter",
-      .description =
-          "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number "
-          "of changes, the position of their source, and the process that has it open. The seed of the hash is not "
-          "shown. The file is checked when it is opened.",
-      .examples = {{"mankai info seen.mk", "a table to read"},
-                   {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
-      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
-                  flag("--json", "Print a JSON object.", request->json)},
-      .run = [request] { return run(*request); }};
+  return {.name = "info",
+          .summary = "describe a filter",
+          .description =
+              "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number "
+              "of changes, the position of their source, and the process that has it open. The seed of the hash is not "
+              "shown. The file is checked when it is opened.",
+          .examples = {{"mankai info seen.mk", "a table to read"},
+                       {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
+          .options = {filter_positional(request->file), flag("--json", "Print a JSON object.", request->json)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

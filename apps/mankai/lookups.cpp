@@ -63,7 +63,7 @@ Result<void> check_remote(const LookupsRequest& request) {
                                     : Result<void>();
 }
 
-// Answers with a filter in a server. `print` returns whether to continue.
+// Answers with a filter in a server, as far as it answered. `print` returns whether to continue.
 using PrintAnswer = std::function<bool(std::string_view, const RemoteAnswer&, Output&)>;
 Result<void> answer_remote(const LookupsRequest& request, RemoteFilter filter, RemoteWork work,
                            const PrintAnswer& print) {
@@ -72,7 +72,7 @@ Result<void> answer_remote(const LookupsRequest& request, RemoteFilter filter, R
   bool is_enough = false;
   const auto deliver = [&](Keys keys, std::span<const RemoteAnswer> answers) {
     for (std::size_t i = 0; i < keys.size() && !is_enough; ++i) {
-      is_enough = !print(keys[i], answers[i], output);
+      is_enough = answers[i].state != RemoteAnswer::State::lost && !print(keys[i], answers[i], output);
     }
   };
   MANKAI_TRY(
@@ -200,8 +200,7 @@ Subcommand check_subcommand() {
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
-      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
-                  key_options(request->keys, request->input),
+      .options = {filter_positional(request->file), key_options(request->keys, request->input),
                   flag("--present", "Print only the keys that may be in the filter, without yes.", request->present),
                   flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent),
                   with_letter('q', flag("--quiet",
@@ -225,8 +224,7 @@ Subcommand count_subcommand() {
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
                    {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
-      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
-                  key_options(request->keys, request->input), time_options(*request)},
+      .options = {filter_positional(request->file), key_options(request->keys, request->input), time_options(*request)},
       .run = [request] { return count(*request); }};
 }
 

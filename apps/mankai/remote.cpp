@@ -8,6 +8,10 @@
 
 namespace mankai::command {
 
+Option filter_positional(std::string& target) {
+  return positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file_or_server, target);
+}
+
 void add_password(RedisAddress& address) {
   if (const char* const password = std::getenv("MANKAI_REDIS_PASSWORD");
       password != nullptr && address.password.empty()) {

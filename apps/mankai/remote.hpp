@@ -24,6 +24,9 @@ inline constexpr std::string_view kOrRemote =
     " Or a filter in a Redis server: redis://[USER@]HOST[:PORT]/KEY[?shards=N&wait=N], rediss:// or "
     "unix:/PATH?key=KEY.";
 
+/// FILE, of a filter that may be in a server.
+[[nodiscard]] Option filter_positional(std::string& target);
+
 /// Adds the password of MANKAI_REDIS_PASSWORD to an address that has none.
 void add_password(RedisAddress& address);
 

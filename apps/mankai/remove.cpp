@@ -142,7 +142,10 @@ Result<int> remove_in_server(RemoveRequest request) {
   };
   const auto removed =
       answer_lines(pipe, request.keys, request.input, request.ids, output, deliver, [] { return false; });
-  MANKAI_TRY(output.finish());
+  if (auto finished = output.finish(); !finished) {
+    return fail(finished.error().code,
+                finished.error().message() + "; the keys read before that were removed from " + request.file);
+  }
   summarize(request, std::nullopt, outcome);
   MANKAI_TRY(removed);
   const bool is_negative = request.quiet && outcome.refused() > 0;
@@ -185,8 +188,7 @@ Subcommand remove_subcommand() {
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
                    {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
-      .options = {positional("FILE", "File of the filter." + std::string(kOrRemote), ValueKind::file, request->file),
-                  key_options(request->keys, request->input),
+      .options = {filter_positional(request->file), key_options(request->keys, request->input),
                   with_letter(
                       'q', flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.",
                                 request->quiet)),

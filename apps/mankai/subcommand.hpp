@@ -37,7 +37,17 @@ enum class ExitCode : int {
   return ExitCode::input_output;
 }
 
-enum class ValueKind : std::uint8_t { none, text, file, choice };
+enum class ValueKind : std::uint8_t {
+  none,
+  text,
+  file,
+  file_or_server,  ///< a file, or the address of a filter in a server
+  choice,
+};
+
+[[nodiscard]] constexpr bool is_file(ValueKind kind) noexcept {
+  return kind == ValueKind::file || kind == ValueKind::file_or_server;
+}
 
 /// An option, a flag (`value` empty) or a positional argument (`name` without dashes).
 struct Option {

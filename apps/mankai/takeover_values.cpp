@@ -107,8 +107,9 @@ Result<std::vector<ValueComparer::Replies>> ValueComparer::ask_all(std::span<con
   for (const Words& words : requests) {
     const std::string request = request_of(words);
     const std::string_view key = words.at(1);
-    old_.send(request, key);
-    new_.send(request, key);
+    // A DUMP is as large as its value.
+    old_.send(request, key, {.max_reply_bytes = SIZE_MAX});
+    new_.send(request, key, {.max_reply_bytes = SIZE_MAX});
   }
   std::vector<Replies> replies;
   for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -26,9 +26,10 @@ class AddressParser {
   AddressParser(std::string_view text, std::string_view form) : text_(text), form_(form) {}
 
   [[nodiscard]] std::unexpected<Error> refuse(std::string_view why) const {
-    // The part before the last @ may contain a password, and errors go to logs.
+    // The part before the last @ may contain a password, and so may an option that does not exist. Errors go to logs.
     const std::size_t at = text_.rfind('@');
-    const std::string shown = at == std::string_view::npos ? std::string(text_) : "…" + std::string(text_.substr(at));
+    const std::string_view tail = at == std::string_view::npos ? text_ : text_.substr(at);
+    const std::string shown = (at == std::string_view::npos ? "" : "…") + std::string(tail.substr(0, tail.find('?')));
     return fail(ErrorCode::invalid_argument, "'" + shown + "': " + std::string(why) + "; give " + std::string(form_));
   }
 
@@ -263,10 +264,6 @@ std::string to_text(const RedisAddress& address) {
   text += address.user.empty() ? std::string() : address.user + "@";
   text += (has_colon ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
   return address.database == 0 ? text : text + "/" + std::to_string(address.database);
-}
-
-bool is_remote_address(std::string_view text) noexcept {
-  return text.starts_with(kRedis) || text.starts_with(kRediss) || text.starts_with(kUnix);
 }
 
 Result<RemoteAddress> parse_remote_address(std::string_view text) {

@@ -59,7 +59,9 @@ struct RemoteAddress {
 };
 
 /// Whether a text begins with redis://, rediss:// or unix:.
-[[nodiscard]] bool is_remote_address(std::string_view text) noexcept;
+[[nodiscard]] constexpr bool is_remote_address(std::string_view text) noexcept {
+  return text.starts_with("redis://") || text.starts_with("rediss://") || text.starts_with("unix:");
+}
 
 /// Parses redis://[USER[:PASSWORD]@]HOST[:PORT]/KEY[?OPTIONS], the same with rediss:// for TLS, or unix:/PATH?key=KEY.
 /// OPTIONS are NAME=VALUE, separated by &: `shards`, `wait`, `type` (bf, cf, cbf or url), `keys`, `fpr`, `ttl` (bf,

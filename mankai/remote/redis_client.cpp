@@ -76,36 +76,47 @@ Result<void> RedisClient::connect(Node& node) {
 
 // A server that is not in a cluster, or whose user may not ask, has one node.
 Result<void> RedisClient::read_slots(Node& node) {
-  constexpr std::size_t kFieldsOfRange = 3;
   MANKAI_ASSIGN(const auto reply, node.connection->call(std::array<std::string_view, 2>{"CLUSTER", "SLOTS"}));
-  if (reply.type != RedisReply::Type::array) {
+  if (reply.type == RedisReply::Type::error) {
     return {};
   }
+  if (reply.type != RedisReply::Type::array || reply.members.size() > kRedisSlots) {
+    return fail(ErrorCode::corrupt, "invalid reply to CLUSTER SLOTS; is this a Redis server?");
+  }
   for (const RedisReply& range : reply.members) {
-    if (range.members.size() < kFieldsOfRange || range.members[2].members.size() < 2) {
-      return fail(ErrorCode::corrupt, "invalid reply to CLUSTER SLOTS");
-    }
-    const RedisReply& primary = range.members[2];
-    const auto owner =
-        address_in(primary.members[0].text + ":" + std::to_string(primary.members[1].integer), node.address);
-    if (!owner) {
-      return fail(ErrorCode::invalid_argument, "a node of the cluster has no address; connect to its host and port");
-    }
-    slots_.resize(kRedisSlots, &node);
-    const auto first = std::max<std::int64_t>(range.members[0].integer, 0);
-    const auto last = std::min<std::int64_t>(range.members[1].integer, kRedisSlots - 1);
-    for (std::int64_t slot = first; slot <= last; ++slot) {
-      slots_[static_cast<std::size_t>(slot)] = node_at(*owner);
-    }
-    // Replicas answer CLUSTER SLOTS when primaries are gone.
-    for (std::size_t i = kFieldsOfRange; i < range.members.size(); ++i) {
-      const auto& replica = range.members[i].members;
-      if (const auto address =
-              replica.size() < 2
-                  ? std::nullopt
-                  : address_in(replica[0].text + ":" + std::to_string(replica[1].integer), node.address)) {
-        static_cast<void>(node_at(*address));
-      }
+    MANKAI_TRY(read_range(node, range));
+  }
+  return {};
+}
+
+// A range is its first and last slot, its primary, and its replicas, which answer CLUSTER SLOTS when primaries are
+// gone.
+Result<void> RedisClient::read_range(Node& node, const RedisReply& range) {
+  constexpr std::size_t kPrimary = 2;
+  const auto address_of = [&](const RedisReply& named) {
+    return named.members.size() < 2
+               ? std::nullopt
+               : address_in(named.members[0].text + ":" + std::to_string(named.members[1].integer), node.address);
+  };
+  const auto slot_at = [&](std::size_t i) {
+    const auto slot = range.members[i].type == RedisReply::Type::integer ? range.members[i].integer : -1;
+    return slot >= 0 && slot < kRedisSlots ? std::optional(static_cast<std::size_t>(slot)) : std::nullopt;
+  };
+  const bool has_fields = range.members.size() > kPrimary;
+  const auto first = has_fields ? slot_at(0) : std::nullopt;
+  const auto last = has_fields ? slot_at(1) : std::nullopt;
+  if (!first || !last || *first > *last || range.members[kPrimary].members.size() < 2) {
+    return fail(ErrorCode::corrupt, "invalid reply to CLUSTER SLOTS; is this a Redis server?");
+  }
+  const auto owner = address_of(range.members[kPrimary]);
+  if (!owner) {
+    return fail(ErrorCode::invalid_argument, "a node of the cluster has no address; connect to its host and port");
+  }
+  slots_.resize(kRedisSlots, &node);
+  std::fill_n(slots_.begin() + static_cast<std::ptrdiff_t>(*first), *last - *first + 1, node_at(*owner));
+  for (const RedisReply& replica : std::span(range.members).subspan(kPrimary + 1)) {
+    if (const auto address = address_of(replica)) {
+      static_cast<void>(node_at(*address));
     }
   }
   return {};
@@ -121,6 +132,9 @@ void RedisClient::refresh_slots() {
   }
   std::ranges::partition(idle, [](const Node* node) { return node->connection.has_value(); });
   for (Node* const node : idle) {
+    if (Clock::now() - progress_ > timeout_) {
+      return;
+    }
     if (connect(*node)) {
       if (read_slots(*node)) {
         is_map_old_ = false;
@@ -151,13 +165,13 @@ void RedisClient::look_for_silence() {
   }
 }
 
-void RedisClient::send(std::string request, std::string_view key, AfterLoss after_loss, std::uint32_t replicas) {
+void RedisClient::send(std::string request, std::string_view key, RedisSendOptions options) {
   if (requests_.empty()) {
     progress_ = Clock::now();
   }
   bytes_ += request.size();
-  requests_.push_back(std::make_unique<Request>(
-      Request{.bytes = std::move(request), .slot = slot_of(key), .after_loss = after_loss, .replicas = replicas}));
+  requests_.push_back(
+      std::make_unique<Request>(Request{.bytes = std::move(request), .slot = slot_of(key), .options = options}));
   Request& sent = *requests_.back();
   Node& node = slots_.empty() ? *node_at(address_) : *slots_[sent.slot];
   // What was delayed goes first.
@@ -173,7 +187,7 @@ bool RedisClient::write(Node& node, Request& request, bool asks) {
     read(node);
   }
   if (const auto connected = connect(node); !connected) {
-    trouble_ = connected.error().within(to_text(node.address));
+    note(connected.error().within(to_text(node.address)));
     return false;
   }
   if (node.sent.empty()) {
@@ -183,7 +197,7 @@ bool RedisClient::write(Node& node, Request& request, bool asks) {
     node.sent.push_back({.request = nullptr, .end = node.connection->append(request_of_words({"ASKING"}))});
   }
   node.sent.push_back({.request = &request, .end = node.connection->append(request.bytes)});
-  node.replicas = std::max(node.replicas, request.replicas);
+  node.replicas = std::max(node.replicas, request.options.replicas);
   flush(node);
   return true;
 }
@@ -205,20 +219,22 @@ void RedisClient::confirm(Node& node, const RedisReply& reply) {
   node.waits = false;
   if (reply.type != RedisReply::Type::integer) {
     // Also if the node is a replica now: what it has not replicated is lost.
-    lose(node, refused_by_redis(reply.error()).error());
+    lose(node, reply.type == RedisReply::Type::error
+                   ? refused_by_redis(reply.text).error()
+                   : Error{.code = ErrorCode::corrupt, .detail = "the reply to WAIT is not a number"});
     return;
   }
   for (Request* const request : std::exchange(node.unconfirmed, {})) {
-    if (request->replicas <= reply.integer) {
+    if (request->options.replicas <= reply.integer) {
       finish(*request, std::move(request->answer));
       continue;
     }
     node.unconfirmed.push_back(request);
-    node.replicas = std::max(node.replicas, request->replicas);
-    trouble_ = {.code = ErrorCode::io,
-                .detail = to_text(node.address) + ": " + std::to_string(reply.integer) + " of " +
-                          std::to_string(request->replicas) +
-                          " replicas acknowledged; see INFO replication there, or give a smaller wait=N"};
+    node.replicas = std::max(node.replicas, request->options.replicas);
+    note({.code = ErrorCode::io,
+          .detail = to_text(node.address) + ": " + std::to_string(reply.integer) + " of " +
+                    std::to_string(request->options.replicas) +
+                    " replicas acknowledged; see INFO replication there, or give a smaller wait=N"});
   }
 }
 
@@ -239,9 +255,11 @@ void RedisClient::read(Node& node) {
 // Returns whether the connection is still there.
 bool RedisClient::take_replies(Node& node) {
   while (node.connection) {
-    auto reply = node.connection->next();
+    const Request* const asked = node.sent.empty() ? nullptr : node.sent.front().request;
+    auto reply = node.connection->next(asked == nullptr ? kMaxReplyBytes : asked->options.max_reply_bytes);
     if (!reply || (*reply && node.sent.empty())) {
-      lose(node, reply ? Error{.code = ErrorCode::corrupt, .detail = "a reply without a request"} : reply.error());
+      // A server says so before it closes a connection that it does not want.
+      lose(node, reply ? Error{.code = ErrorCode::io, .detail = "a reply without a request"} : reply.error());
       return false;
     }
     if (!*reply) {
@@ -273,7 +291,7 @@ void RedisClient::take_reply(Node& node, Request& request, RedisReply reply) {
       }
     }
   }
-  const bool is_finished = request.replicas == 0 || reply.type == RedisReply::Type::error;
+  const bool is_finished = request.options.replicas == 0 || reply.type == RedisReply::Type::error;
   request.answer.reply = std::move(reply);
   if (is_finished) {
     finish(request, std::move(request.answer));
@@ -295,22 +313,35 @@ bool RedisClient::redirect(Node& from, Request& request, std::string_view error)
     slots_[request.slot] = node;
     is_map_old_ = true;
   }
-  // A node that sends requests back to itself waits for the end of a failover.
-  if (node == nullptr || node == &from || !write(*node, request, asks)) {
+  // A node that sends requests back to itself waits for the end of a failover; so may two that send them to each other.
+  constexpr std::uint32_t kMostRedirections = 5;
+  const bool is_loop = ++request.redirections > kMostRedirections;
+  if (node == nullptr || node == &from || is_loop || !write(*node, request, asks)) {
+    request.redirections = 0;
     delay(request, error);
   }
   return true;
 }
 
 void RedisClient::delay(Request& request, std::string_view why) {
-  trouble_ = {.code = ErrorCode::io, .detail = to_text(address_) + ": Redis says: " + std::string(why)};
+  note(refused_by_redis(why).error().within(to_text(address_)));
   delayed_.push_back(&request);
+}
+
+bool RedisClient::has_lasting_trouble() const noexcept {
+  return trouble_.code == ErrorCode::invalid_argument || trouble_.code == ErrorCode::corrupt;
+}
+
+void RedisClient::note(Error why) {
+  if (!has_lasting_trouble()) {
+    trouble_ = std::move(why);
+  }
 }
 
 // The outcome of what was sent is unknown; the rest was not run. What replicas have not acknowledged was run, but the
 // next primary may not have it.
 void RedisClient::lose(Node& node, const Error& why) {
-  trouble_ = why.within(to_text(node.address));
+  note(why.within(to_text(node.address)));
   const std::uint64_t written = node.connection->written();
   node.connection.reset();
   const auto sent = std::exchange(node.sent, {});
@@ -330,7 +361,7 @@ void RedisClient::lose(Node& node, const Error& why) {
 }
 
 void RedisClient::lose(Request& request, bool is_run) {
-  if (is_run && request.after_loss == AfterLoss::report) {
+  if (is_run && request.options.after_loss == AfterLoss::report) {
     finish(request, {.is_lost = true});
   } else {
     request.answer.is_repeated = request.answer.is_repeated || is_run;
@@ -341,6 +372,9 @@ void RedisClient::lose(Request& request, bool is_run) {
 void RedisClient::finish(Request& request, RedisAnswer answer) {
   request.answer = std::move(answer);
   request.is_done = true;
+  if (!has_lasting_trouble()) {
+    trouble_ = {};
+  }
   progress_ = Clock::now();
   backoff_ = {};
 }
@@ -374,7 +408,7 @@ void RedisClient::send_delayed() {
 // Sends, reads, and waits a little for either if nothing can be done at once.
 Result<void> RedisClient::step(bool may_wait) {
   send_delayed();
-  if (trouble_.code == ErrorCode::invalid_argument) {
+  if (has_lasting_trouble()) {
     return std::unexpected(trouble_);
   }
   for (const auto& [name, node] : nodes_) {

@@ -27,6 +27,13 @@ enum class AfterLoss : std::uint8_t {
   report,  ///< it is not, and its reply says so
 };
 
+/// How a request is sent.
+struct RedisSendOptions {
+  AfterLoss after_loss = AfterLoss::repeat;
+  std::uint32_t replicas = 0;                    ///< number of replicas that must acknowledge it
+  std::size_t max_reply_bytes = kMaxReplyBytes;  ///< memory of the largest reply that is valid
+};
+
 /// A reply, and how sure it is.
 struct RedisAnswer {
   RedisReply reply{};
@@ -46,17 +53,17 @@ struct RedisAnswer {
 /// connection wrote. What a request found present, another connection wrote, and waits for itself.
 /// Cost:    a copy of each request until its reply; wait for replies while bytes_outstanding() exceeds your limit. One
 ///          WAIT at a time per node, for all requests before it.
-/// Errors:  io after the timeout; invalid_argument if a server refuses access. They name the server.
+/// Errors:  io after the timeout; at once invalid_argument if a server refuses access, and corrupt if it sends
+/// something
+///          else than replies. They name the server.
 /// Threads: one at a time.
 class RedisClient {
  public:
   /// Connects, and asks for the slots of a cluster. Fails at once if the server cannot be reached.
   [[nodiscard]] static Result<RedisClient> connect(const RedisAddress& address, Duration timeout);
 
-  /// Sends a request for this key, which so many replicas must acknowledge. Returns at once; failures are reported by
-  /// receive().
-  void send(std::string request, std::string_view key, AfterLoss after_loss = AfterLoss::repeat,
-            std::uint32_t replicas = 0);
+  /// Sends a request for this key. Returns at once; failures are reported by receive().
+  void send(std::string request, std::string_view key, RedisSendOptions options = {});
   /// Waits for the reply to the oldest request. Pre: outstanding() > 0. After an error, abandon() or retry.
   [[nodiscard]] Result<RedisAnswer> receive();
   /// Whether receive() returns at once. Reads what has arrived.
@@ -80,9 +87,9 @@ class RedisClient {
   struct Request {
     std::string bytes;
     std::uint16_t slot = 0;
-    AfterLoss after_loss = AfterLoss::repeat;
-    std::uint32_t replicas = 0;
+    RedisSendOptions options{};
     bool is_done = false;
+    std::uint32_t redirections = 0;  // since it was last delayed
     RedisAnswer answer{};
   };
   struct Sent {
@@ -105,6 +112,7 @@ class RedisClient {
   [[nodiscard]] Node* node_at(const RedisAddress& address);
   [[nodiscard]] Result<void> connect(Node& node);
   [[nodiscard]] Result<void> read_slots(Node& node);
+  [[nodiscard]] Result<void> read_range(Node& node, const RedisReply& range);
   void refresh_slots();
   [[nodiscard]] bool write(Node& node, Request& request, bool asks);
   void flush(Node& node);
@@ -115,6 +123,8 @@ class RedisClient {
   void confirm(Node& node, const RedisReply& reply);
   [[nodiscard]] bool redirect(Node& from, Request& request, std::string_view error);
   void delay(Request& request, std::string_view why);
+  void note(Error why);
+  [[nodiscard]] bool has_lasting_trouble() const noexcept;
   void lose(Node& node, const Error& why);
   void lose(Request& request, bool is_run);
   void look_for_silence();
@@ -133,7 +143,7 @@ class RedisClient {
   std::uint64_t losses_ = 0;
   bool is_map_old_ = false;
   Clock::time_point map_read_{};
-  Error trouble_{};  // the last reason for a delay
+  Error trouble_{};  // the last reason for a delay, or the first that lasts
   Duration backoff_{};
   Clock::time_point retry_at_{};
   Clock::time_point progress_ = Clock::now();

@@ -23,7 +23,8 @@ constexpr std::size_t kRoomBytes = std::size_t{256} << 10U;
 std::unexpected<Error> refused_by_redis(std::string_view reply) {
   constexpr std::array<std::string_view, 8> kLasting = {"WRONGTYPE", "NOAUTH",          "WRONGPASS",   "NOPERM",
                                                         "ERR AUTH",  "ERR Client sent", "ERR invalid", "ERR DB index"};
-  const std::string said = "Redis says: " + std::string(reply);
+  constexpr std::size_t kMostShown = 512;
+  const std::string said = "Redis says: " + std::string(reply.substr(0, kMostShown));
   if (reply.starts_with("ERR unknown command")) {
     return fail(ErrorCode::invalid_argument, said + "; the server must load mankai-redis.so, of this version or later");
   }
@@ -81,7 +82,15 @@ Result<void> RedisConnection::sign_on(const RedisAddress& address) {
   }
   words.emplace_back(address.password);
   if (!address.user.empty() || !address.password.empty()) {
-    MANKAI_TRY(must(words));
+    if (const auto done = must(words); !done) {
+      Error error = done.error();
+      // A server without AUTH repeats its arguments.
+      if (const std::size_t at = error.detail.find(address.password);
+          at != std::string::npos && !address.password.empty()) {
+        error.detail.replace(at, std::string::npos, "…");
+      }
+      return std::unexpected(std::move(error));
+    }
   }
   if (address.database != 0) {
     const std::string database = std::to_string(address.database);
@@ -149,17 +158,12 @@ Result<void> RedisConnection::write_some() {
 }
 
 Result<void> RedisConnection::read_some() {
-  for (;;) {
-    MANKAI_ASSIGN(const std::size_t received, receive({room_.get(), kRoomBytes}));
-    if (received == 0) {
-      return {};
-    }
-    const std::string_view bytes(room_.get(), received);
-    MANKAI_TRY(tls_ == nullptr ? reader_.feed(bytes) : feed_decrypted(bytes));
-    if (received < kRoomBytes) {
-      return {};
-    }
+  MANKAI_ASSIGN(const std::size_t received, receive({room_.get(), kRoomBytes}));
+  if (received == 0) {
+    return {};
   }
+  const std::string_view bytes(room_.get(), received);
+  return tls_ == nullptr ? reader_.feed(bytes) : feed_decrypted(bytes);
 }
 
 Result<void> RedisConnection::feed_decrypted(std::string_view bytes) {

@@ -50,8 +50,11 @@ class RedisConnection {
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
   [[nodiscard]] bool wants_write() const noexcept;
   [[nodiscard]] Result<void> write_some();
+  /// Reads at most 256 KiB, so that replies are taken as they arrive.
   [[nodiscard]] Result<void> read_some();
-  [[nodiscard]] Result<std::optional<RedisReply>> next() { return reader_.next(); }
+  [[nodiscard]] Result<std::optional<RedisReply>> next(std::size_t max_bytes = kMaxReplyBytes) {
+    return reader_.next(max_bytes);
+  }
   /// For poll().
   [[nodiscard]] int descriptor() const noexcept;
 

@@ -68,13 +68,89 @@ TEST(RedisReplyTest, replies_may_arrive_byte_by_byte) {
 }
 
 TEST(RedisReplyTest, other_bytes_are_corrupt) {
-  for (const std::string_view bytes : {"HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "*999999999999\r\n", ":\r\n"}) {
+  for (const std::string_view bytes :
+       {"HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "*999999999999\r\n", ":\r\n", "*-2\r\n", "$-2\r\n"}) {
     RedisReplyReader reader;
     auto fed = reader.feed(bytes);
     auto reply = reader.next();
     ASSERT_FALSE(reply) << bytes;
     EXPECT_EQ(reply.error().code, ErrorCode::corrupt);
     EXPECT_FALSE(reader.next());
+  }
+}
+
+// What the reader says about bytes that are no valid reply.
+std::string failure_of(std::string_view bytes, std::size_t max_bytes = kMaxReplyBytes) {
+  RedisReplyReader reader;
+  const auto fed = reader.feed(bytes);
+  auto reply = fed ? reader.next(max_bytes) : std::unexpected(fed.error());
+  if (reply) {
+    return *reply ? "a reply" : "incomplete";
+  }
+  EXPECT_EQ(reply.error().code, ErrorCode::corrupt);
+  EXPECT_FALSE(reader.feed("x")) << "nothing is stored after an error";
+  EXPECT_FALSE(reader.next());
+  return reply.error().detail;
+}
+
+std::string repeated(std::string_view bytes, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) {
+    all += bytes;
+  }
+  return all;
+}
+
+TEST(RedisReplyTest, announced_sizes_beyond_the_limit_are_refused_at_once) {
+  constexpr std::string_view kLarge = "larger than any reply to this command";
+  for (const std::string_view bytes :
+       {"$1000001\r\n", "*1000000\r\n", "*2\r\n:1\r\n$1000000\r\n", "*2\r\n:1\r\n*1000000\r\n"}) {
+    EXPECT_NE(failure_of(bytes, 1'000'000).find(kLarge), std::string::npos) << bytes;
+  }
+  EXPECT_NE(failure_of("$9223372036854775807\r\n").find(kLarge), std::string::npos);
+  EXPECT_NE(failure_of("*2147483647\r\n").find(kLarge), std::string::npos);
+  EXPECT_EQ(failure_of("$1000000\r\nabc", 1'000'100), "incomplete");
+}
+
+TEST(RedisReplyTest, values_and_texts_of_one_reply_share_the_limit) {
+  const std::string texts = "*100\r\n" + repeated("$1000\r\n" + std::string(1000, 'x') + "\r\n", 100);
+  EXPECT_EQ(failure_of(texts, 100 * (1000 + sizeof(RedisReply)) + sizeof(RedisReply)), "a reply");
+  EXPECT_NE(failure_of(texts, 100 * (1000 + sizeof(RedisReply))), "a reply");
+  const std::string nested = "*100\r\n" + repeated("*100\r\n" + repeated("+\r\n", 100), 100);
+  EXPECT_EQ(failure_of(nested, 10'101 * sizeof(RedisReply)), "a reply");
+  EXPECT_NE(failure_of(nested, 10'100 * sizeof(RedisReply)), "a reply");
+}
+
+TEST(RedisReplyTest, the_limit_is_that_of_each_reply) {
+  RedisReplyReader reader;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(reader.feed("*2\r\n$4\r\nname\r\n:1\r\n$5\r\nother\r\n"));
+    for (const std::size_t values : {3U, 1U}) {
+      const auto reply = reader.next(values * sizeof(RedisReply) + 5);
+      ASSERT_TRUE(reply && *reply);
+    }
+  }
+}
+
+TEST(RedisReplyTest, lines_without_an_end_are_refused) {
+  constexpr int kBytes = 1 << 17;
+  for (const std::string_view start : {"+", "-", ":", "$", "*", "*2\r\n:1\r\n+"}) {
+    EXPECT_NE(failure_of(std::string(start) + repeated("1", kBytes)), "incomplete") << start;
+    EXPECT_NE(failure_of(std::string(start) + repeated("\r", kBytes)), "incomplete") << start;
+  }
+  EXPECT_EQ(failure_of("-ERR " + repeated("x", 1000)), "incomplete");
+}
+
+TEST(RedisReplyTest, deep_nesting_is_refused) {
+  EXPECT_EQ(failure_of(repeated("*1\r\n", 8) + ":1\r\n"), "a reply");
+  EXPECT_NE(failure_of(repeated("*1\r\n", 9) + ":1\r\n").find("nested"), std::string::npos);
+  EXPECT_NE(failure_of(repeated("*1\r\n", 100'000)).find("nested"), std::string::npos);
+}
+
+TEST(RedisReplyTest, types_of_version_3_are_refused) {
+  for (const std::string_view bytes : {"_\r\n", "#t\r\n", ",1.5\r\n", "(12\r\n", "%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n",
+                                       "=5\r\ntxt:a\r\n", ">1\r\n+a\r\n", "|1\r\n+a\r\n:1\r\n"}) {
+    EXPECT_NE(failure_of(bytes).find("is this a Redis server?"), std::string::npos) << bytes;
   }
 }
 

@@ -21,6 +21,10 @@ constexpr std::size_t kMostItems = 1024;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 /// Enough for a round trip of 10 ms at a million URLs a second. After a lost connection so much is uncertain.
 constexpr std::size_t kOutstandingBytes = std::size_t{1} << 20U;
+/// Memory of the answer for one key: a number, or an error.
+constexpr std::size_t kMostAnswerBytes = 1024;
+/// What CF.ADD says, and CF.INSERT means by -1.
+constexpr std::string_view kFull = "Filter is full";
 /// The largest capacity that BF.RESERVE takes.
 constexpr double kMostKeys = 1U << 30U;
 
@@ -97,6 +101,19 @@ std::uint32_t shard_of_key(std::string_view key, RemoteType type, std::uint32_t 
   return shard_of(is_canonical ? url.text() : key, shards);
 }
 
+// The answer for one key: the commands of hot filters answer with text, the others with whole numbers.
+std::optional<double> number_in(const RedisReply& value, RemoteType type, RemoteWork work) {
+  if (type == RemoteType::hot) {
+    const auto number = value.type == RedisReply::Type::text ? to_number<double>(value.text) : std::optional<double>();
+    return number && std::isfinite(*number) && *number >= 0 ? number : std::nullopt;
+  }
+  const bool adds = work == RemoteWork::add || work == RemoteWork::observe;
+  const bool may_refuse = work == RemoteWork::remove || (adds && type == RemoteType::cuckoo);
+  const bool is_valid = value.type == RedisReply::Type::integer && value.integer >= (may_refuse ? -1 : 0) &&
+                        (value.integer <= 1 || work == RemoteWork::count);
+  return is_valid ? std::optional(static_cast<double>(value.integer)) : std::nullopt;
+}
+
 std::string milliseconds_of(Time time) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count());
 }
@@ -125,6 +142,11 @@ Result<RemoteFilter> RemoteFilter::open(const RemoteAddress& address, const std:
   return filter;
 }
 
+std::unexpected<Error> RemoteFilter::unexpected_reply(std::string_view command) const {
+  return refuse(ErrorCode::corrupt, "unexpected reply to " + std::string(command) +
+                                        "; the server must load mankai-redis.so, of this version or later");
+}
+
 std::unexpected<Error> RemoteFilter::refuse(ErrorCode code, const std::string& why) const {
   return fail(code, to_text(address_) + ": " + why);
 }
@@ -133,7 +155,7 @@ void RemoteFilter::send_all(std::string_view command, std::span<const std::strin
   for (const std::string& name : names_) {
     std::vector<std::string_view> words{command, name};
     words.insert(words.end(), more.begin(), more.end());
-    client_.send(request_of(words), name, AfterLoss::repeat, replicas);
+    client_.send(request_of(words), name, {.replicas = replicas});
   }
 }
 
@@ -173,6 +195,9 @@ Result<std::vector<RedisReply>> RemoteFilter::types() {
     for (const RedisReply& type : *types) {
       if (!type.error().empty()) {
         return within(to_text(address_), Result<std::vector<RedisReply>>(refused_by_redis(type.error())));
+      }
+      if (type.type != RedisReply::Type::text) {
+        return unexpected_reply("TYPE");
       }
     }
   }
@@ -380,7 +405,9 @@ void RemoteFilter::send_part(Batch& batch, std::span<const std::string_view> key
   const bool writes =
       batch.work == RemoteWork::add || batch.work == RemoteWork::observe || batch.work == RemoteWork::remove;
   client_.send(std::move(request), names_[shard],
-               batch.work == RemoteWork::remove ? AfterLoss::report : AfterLoss::repeat, writes ? address_.wait : 0);
+               {.after_loss = batch.work == RemoteWork::remove ? AfterLoss::report : AfterLoss::repeat,
+                .replicas = writes ? address_.wait : 0,
+                .max_reply_bytes = kMostAnswerBytes * (items + 1)});
 }
 
 Result<bool> RemoteFilter::is_answered() {
@@ -409,59 +436,92 @@ Result<RemoteBatch> RemoteFilter::receive() {
 
 void RemoteFilter::take(Batch& batch, Part part, const RedisAnswer& answer) {
   const auto keys = std::span(batch.order).subspan(part.begin, part.end - part.begin);
-  if (answer.is_lost || answer.is_unsent) {
+  const auto set_all = [&](RemoteAnswer::State state) {
     for (const std::uint32_t key : keys) {
-      batch.result.answers[key].state = answer.is_lost ? RemoteAnswer::State::lost : RemoteAnswer::State::skipped;
+      batch.result.answers[key].state = state;
     }
+  };
+  // Of a request that was sent twice, the first one may have done what the second one has no answer for.
+  if (answer.is_lost || answer.is_repeated) {
+    set_all(RemoteAnswer::State::lost);
+  }
+  if (answer.is_lost || answer.is_unsent) {
     return;
   }
-  const auto state = answer.is_repeated ? RemoteAnswer::State::repeated : RemoteAnswer::State::certain;
   const RedisReply& reply = answer.reply;
-  if (reply.type != RedisReply::Type::array) {
-    take_value(batch, keys.front(), reply, state);  // of a command for one key, or an error
+  if (reply.type == RedisReply::Type::error) {
+    take_error(batch, reply.text);
     return;
   }
+  const Command& command = *command_of(type_, batch.work);
+  const bool has_form = command.takes_one == (reply.type != RedisReply::Type::array);
+  const auto values = command.takes_one ? std::span(&reply, 1) : std::span(reply.members);
   // A shorter array ends with an error.
-  for (std::size_t i = 0; i < std::min(keys.size(), reply.members.size()); ++i) {
-    take_value(batch, keys[i], reply.members[i], state);
+  const bool has_end = values.size() == keys.size() || (!values.empty() && values.size() < keys.size() &&
+                                                        values.back().type == RedisReply::Type::error);
+  const auto state = answer.is_repeated ? RemoteAnswer::State::repeated : RemoteAnswer::State::certain;
+  bool is_valid = has_form && has_end;
+  for (std::size_t i = 0; is_valid && i < values.size(); ++i) {
+    is_valid = take_value(batch, keys[i], values[i], state);
   }
-  if (reply.members.size() < keys.size() && !batch.result.error) {
-    batch.result.error = refuse(ErrorCode::corrupt, "Redis sent fewer answers than keys").error();
+  if (!is_valid) {
+    set_all(RemoteAnswer::State::lost);  // the server may have done something
+    batch.result.error = unexpected_reply(command.name).error();
   }
 }
 
-void RemoteFilter::take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state) {
+bool RemoteFilter::take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state) {
   RemoteAnswer& answer = batch.result.answers[key];
-  if (value.type == RedisReply::Type::error && value.text.starts_with("ERR not a URL")) {
-    answer.state = RemoteAnswer::State::refused;
+  if (value.type == RedisReply::Type::error) {
+    if (value.text.starts_with("ERR not a URL")) {
+      answer.state = RemoteAnswer::State::refused;
+    } else {
+      take_error(batch, value.text);
+    }
+    return true;
+  }
+  const auto number = number_in(value, type_, batch.work);
+  if (!number) {
+    return false;
+  }
+  if (*number < 0 && batch.work != RemoteWork::remove) {
+    take_error(batch, kFull);
+    return true;
+  }
+  answer = {.value = *number, .state = state};
+  return true;
+}
+
+// The first error says why.
+void RemoteFilter::take_error(Batch& batch, std::string_view text) const {
+  if (batch.result.error) {
     return;
   }
-  const bool adds = batch.work == RemoteWork::add || batch.work == RemoteWork::observe;
-  const bool is_full = type_ == RemoteType::cuckoo && adds && value.integer < 0;
-  if (value.type == RedisReply::Type::error || is_full) {
-    const bool is_gone = value.text == "ERR not found";
-    batch.result.error =
-        is_gone   ? refuse(ErrorCode::io, "the filter is gone; it was deleted, or the server lost its data").error()
-        : is_full ? refuse(ErrorCode::io, "the filter is full; reserve a larger one").error()
-                  : refused_by_redis(value.text).error().within(to_text(address_));
-    return;
-  }
-  answer.state = state;
-  answer.value = value.type == RedisReply::Type::text ? to_number<double>(value.text).value_or(0)
-                                                      : static_cast<double>(value.integer);
+  batch.result.error =
+      text == "ERR not found"
+          ? refuse(ErrorCode::io, "the filter is gone; it was deleted, or the server lost its data").error()
+      : text == kFull ? refuse(ErrorCode::io, "the filter is full; reserve a larger one").error()
+                      : refused_by_redis(text).error().within(to_text(address_));
 }
 
 Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
-  MANKAI_ASSIGN(const auto replies, call_all(kInfo.at(static_cast<std::size_t>(type_)), {}));
+  const std::string_view command = kInfo.at(static_cast<std::size_t>(type_));
+  MANKAI_ASSIGN(const auto replies, call_all(command, {}));
   RemoteFacts facts;
   for (const RedisReply& reply : replies) {
     if (!reply.error().empty()) {
       return within(to_text(address_), Result<RemoteFacts>(refused_by_redis(reply.error())));
     }
+    const auto bytes = reply.number_of("Size");
+    std::optional<std::uint64_t> keys;
     for (const std::string_view name : {"Number of items inserted", "Number of items", "Number of URLs", "Names"}) {
-      facts.keys += reply.number_of(name).value_or(0);
+      keys = keys ? keys : reply.number_of(name);
     }
-    facts.bytes += reply.number_of("Size").value_or(0);
+    if (!bytes || !keys) {
+      return unexpected_reply(command);
+    }
+    facts.bytes += *bytes;
+    facts.keys += *keys;
     if (const auto capacity = reply.number_of("Capacity")) {
       facts.capacity = facts.capacity.value_or(0) + *capacity;
     }
@@ -483,8 +543,14 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
   MANKAI_ASSIGN(const auto rates, call_all("BF.INFO", std::array<std::string_view, 1>{"FPR"}));
   double sum = 0;
   for (const RedisReply& rate : rates) {
-    const bool is_one = rate.members.size() == 1;
-    sum += is_one ? to_number<double>(rate.members.front().text).value_or(0) : 0;
+    if (!rate.error().empty()) {
+      return within(to_text(address_), Result<RemoteFacts>(refused_by_redis(rate.error())));
+    }
+    const auto number = rate.members.size() == 1 ? to_number<double>(rate.members.front().text) : std::nullopt;
+    if (!number) {
+      return unexpected_reply(command);
+    }
+    sum += *number;
   }
   facts.fpr = sum / static_cast<double>(rates.size());
   return facts;
@@ -500,9 +566,15 @@ Result<std::vector<RemoteHotKey>> RemoteFilter::top(std::size_t most, Time at) {
     if (!reply.error().empty()) {
       return within(to_text(address_), Result<std::vector<RemoteHotKey>>(refused_by_redis(reply.error())));
     }
-    for (std::size_t i = 0; i + 1 < reply.members.size(); i += 2) {
-      hottest.push_back(
-          {.key = std::move(reply.members[i].text), .count = to_number<double>(reply.members[i + 1].text).value_or(0)});
+    if (reply.type != RedisReply::Type::array || reply.members.size() % 2 != 0) {
+      return unexpected_reply("HOT.TOP");
+    }
+    for (std::size_t i = 0; i < reply.members.size(); i += 2) {
+      const auto number = number_in(reply.members[i + 1], type_, RemoteWork::count);
+      if (reply.members[i].type != RedisReply::Type::text || !number) {
+        return unexpected_reply("HOT.TOP");
+      }
+      hottest.push_back({.key = std::move(reply.members[i].text), .count = *number});
     }
   }
   std::ranges::sort(hottest, [](const RemoteHotKey& a, const RemoteHotKey& b) {

@@ -37,9 +37,10 @@ struct RemoteAnswer {
   enum class State : std::uint8_t {
     certain,   ///< acknowledged, also by `wait` replicas
     repeated,  ///< the request was sent twice, because a connection broke: the first one may have been run, too
-    lost,      ///< the server may have done the work or not: a connection broke, or replicas did not acknowledge it
-    refused,   ///< the key is not valid for the type: not a URL
-    skipped,   ///< nothing was done: see the error
+    lost,     ///< the server may have done the work or not: a connection broke, replicas did not acknowledge it, or the
+              ///< reply is not an answer
+    refused,  ///< the key is not valid for the type: not a URL
+    skipped,  ///< nothing was done: see the error
   };
 
   double value = 0;
@@ -144,12 +145,15 @@ class RemoteFilter {
   [[nodiscard]] Result<std::vector<RedisReply>> types();
   [[nodiscard]] Result<void> set_type(std::string_view name);
   [[nodiscard]] std::unexpected<Error> refuse(ErrorCode code, const std::string& why) const;
+  [[nodiscard]] std::unexpected<Error> unexpected_reply(std::string_view command) const;
   void send_part(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
                  std::uint32_t shard, Part part);
   void send_shard(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,
                   std::uint32_t shard, Part part);
   void take(Batch& batch, Part part, const RedisAnswer& answer);
-  void take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state);
+  /// Returns whether the value is an answer for a key.
+  [[nodiscard]] bool take_value(Batch& batch, std::uint32_t key, const RedisReply& value, RemoteAnswer::State state);
+  void take_error(Batch& batch, std::string_view text) const;
 
   RemoteAddress address_;
   std::vector<std::string> names_;  // of the keys, one per shard

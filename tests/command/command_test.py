@@ -51,6 +51,41 @@ class Help(CommandTest):
         self.error("info", "f", "--json=1", code=2, says="--json")
 
 
+class Addresses(CommandTest):
+    """An address of a server in place of a file."""
+
+    SAYS = ("must be a file, not an address of a server", "add, check, remove, count, info, dedup --state and hot --state")
+    # Each command with an address for each of its files.
+    FILES = ("create ADDRESS --keys 9", "create f --like ADDRESS", "recall ADDRESS k", "advance ADDRESS", "merge ADDRESS f",
+             "merge f ADDRESS", "clear ADDRESS", "verify ADDRESS", "verify f ADDRESS", "recover ADDRESS", "journal ADDRESS",
+             "import dablooms ADDRESS", "import dablooms f -o ADDRESS", "dedup ADDRESS", "dedup --confirm ADDRESS",
+             "hot ADDRESS", "hot --keys ADDRESS", "add f --input ADDRESS", "check ADDRESS --input ADDRESS",
+             "guard build ADDRESS f", "guard build f ADDRESS", "guard build f g --allow ADDRESS", "guard check ADDRESS u",
+             "guard add ADDRESS u", "guard remove ADDRESS u", "guard allow ADDRESS u", "guard disallow ADDRESS u",
+             "guard compact ADDRESS", "guard info ADDRESS", "guard serve ADDRESS", "guard load ADDRESS redis://127.0.0.1:1 k",
+             "gate check ADDRESS k", "gate sync ADDRESS", "gate status ADDRESS", "gate drop ADDRESS", "takeover check ADDRESS",
+             "demo --out ADDRESS")
+
+    def test_where_only_files_are_taken_it_is_an_error(self):
+        for address in ("redis://bot:secret@127.0.0.1:1/key?shards=2", "rediss://h/secret", "unix:/run/secret?key=k"):
+            for line in self.FILES:
+                with self.subTest(line, address=address):
+                    stdout, stderr = self.run_mankai(*line.replace("ADDRESS", address).split(), code=2)
+                    self.assertEqual(stdout, b"")
+                    for words in self.SAYS:
+                        self.assertIn(words, stderr.decode())
+                    self.assertNotIn(b"secret", stderr)
+                    self.assertEqual(list(self.dir.iterdir()), [])
+
+    def test_the_error_names_the_commands_that_take_addresses(self):
+        takers = []
+        for name in re.findall(r"\n  ([a-z]+) ", self.out("--help").decode()):
+            text = " ".join(self.out(name, "--help").decode().split())
+            if "Or a filter in a Redis server" in text:
+                takers.append(name + (" --state" if "--state" in text else ""))
+        self.assertEqual(sorted(takers), sorted(re.split(", | and ", self.SAYS[1])))
+
+
 class Create(CommandTest):
     def test_makes_a_file_and_prints_nothing_on_stdout(self):
         stdout, stderr = self.run_mankai("create", "f.mk", "--keys", "10k", "--fpr", "0.1%")

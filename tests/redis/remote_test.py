@@ -3,6 +3,7 @@
 Usage: remote_test.py MODULE MANKAI [unittest arguments...]
 """
 import binascii
+import gzip
 import json
 import os
 import pathlib
@@ -245,6 +246,25 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.assertEqual(done.stdout, "1\n4\n")
         self.assertIn("remembers the lines that were not written", done.stderr)
 
+    def test_a_closed_pipe_after_acknowledgments_is_an_error(self):
+        """The output says what is stored."""
+        self.client.must("CF.RESERVE", "cf", 100)
+        self.client.must("HOT.RESERVE", "hot")
+        for command in (f"add --ack '{self.at('f', '&keys=1M')}'", f"remove '{self.at('cf')}'", f"hot --state '{self.at('hot')}'"):
+            with self.subTest(command):
+                done = subprocess.run(f"seq 200000 | {MANKAI} {command} | true; echo ${{PIPESTATUS[1]}}", shell=True,
+                                      executable="/bin/bash", capture_output=True, text=True, timeout=PATIENCE, check=False)
+                self.assertEqual(done.stdout, "4\n", done.stderr)
+                self.assertIn("standard output: cannot write", done.stderr)
+
+    def test_records_before_an_error_of_the_input_count(self):
+        log = "".join(f"2026-01-01T00:00:{second:02}Z a\n" for second in range(60))
+        (pathlib.Path(self.server.folder) / "log").write_text(log)
+        (pathlib.Path(self.server.folder) / "corrupt.gz").write_bytes(gzip.compress(log.encode())[:10] + b"x" * 100)
+        self.mankai("hot", "--state", self.at("hot"), f"{self.server.folder}/log", f"{self.server.folder}/corrupt.gz", code=3,
+                    says="60 records counted before")
+        self.assertNotIn("twice", self.said)
+
     def test_processes_share_one_memory(self):
         """Each line is printed once in the fleet, whoever reads it first."""
         lines = urls(60_000)
@@ -328,6 +348,14 @@ class LostConnectionTest(Commands, RedisTest):
         self.assertEqual(self.dedup(address, lines, code=4, says="confirmed 2 lines"), lines)
         self.assertIn("proxy.sock: no connection", self.said)
 
+    def test_without_an_answer_nothing_is_printed(self):
+        server, address = self.cut(b"EXISTS", cuts=1 << 30)
+        with server.client() as client:
+            client.must("BF.RESERVE", "f", 0.01, 100)
+            client.must("BF.ADD", "f", "a")
+        for option in ([], ["--absent"], ["--present"]):
+            self.assertEqual(self.mankai("check", *option, address, "a", code=4, says="no connection"), [])
+
     def test_a_removal_is_not_repeated(self):
         server, address = self.cut(b"BF.REM")
         with server.client() as client:
@@ -371,6 +399,169 @@ class LostConnectionTest(Commands, RedisTest):
         self.assertEqual(set(printed), set(lines))
         self.assertLessEqual(len(printed) - len(lines), facts["unconfirmed"])
         self.assertEqual(self.dedup(address, lines), [])
+
+
+class FakeServer:
+    """Answers each command with bytes, or ends the connection with None."""
+
+    def __init__(self, folder=None, **answers):
+        self.answers = {"CLUSTER": b"-ERR This instance has cluster support disabled\r\n", "TYPE": self.type_of,
+                        "BF.INFO": b"*4\r\n+Size\r\n:9\r\n+Number of items inserted\r\n:1\r\n", **answers}
+        self.type = "mankai-bf"
+        self.asked = []
+        if folder is None:
+            self.listener = socket.create_server(("127.0.0.1", 0))
+            self.port = self.listener.getsockname()[1]
+        else:
+            self.listener = socket.socket(socket.AF_UNIX)
+            self.socket = str(folder / "fake.sock")
+            self.listener.bind(self.socket)
+            self.listener.listen(9)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def type_of(self, words):
+        return b"+none\r\n" if b"{" in words[1] else f"+{self.type}\r\n".encode()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client, client.makefile("rb") as stream:
+            while header := stream.readline():
+                words = [stream.read(int(stream.readline()[1:]) + 2)[:-2] for _ in range(int(header[1:]))]
+                name = words[0].decode()
+                self.asked.append(name)
+                answer = self.answers.get(name, b"-ERR no answer\r\n")
+                answer = answer(words) if callable(answer) else answer
+                try:
+                    for piece in [answer] if isinstance(answer, bytes) else answer or ():
+                        client.sendall(piece)
+                except OSError:
+                    return
+                if answer is None:
+                    return
+
+
+class FakeServerTest(Commands, unittest.TestCase):
+    """Servers that do not answer as ours does."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def fake(self, **answers):
+        server = FakeServer(self.dir, **{name.replace("_", "."): answer for name, answer in answers.items()})
+        self.addCleanup(self.remove, server)
+        return server, f"unix:{server.socket}?key=f&timeout=2s"
+
+    def remove(self, server):
+        server.close()
+        pathlib.Path(server.socket).unlink(missing_ok=True)
+
+    FORMS = (b":1\r\n", b"+OK\r\n", b"$1\r\n1\r\n", b"$-1\r\n", b"*-1\r\n", b"*0\r\n", b"*1\r\n:1\r\n",
+             b"*3\r\n:1\r\n:1\r\n:1\r\n", b"*2\r\n:1\r\n$-1\r\n", b"*2\r\n:1\r\n+1\r\n", b"*2\r\n:1\r\n:2\r\n",
+             b"*2\r\n:1\r\n:-1\r\n", b"*2\r\n:1\r\n*0\r\n", b"*2\r\n:1\r\n*1\r\n:1\r\n")
+    NO_REPLIES = (b"*2\r\n#t\r\n#t\r\n", b"%1\r\n+a\r\n:1\r\n", b"_\r\n", b"HTTP/1.1 400\r\n\r\n", b"*2\r\n:1\r\n:x\r\n")
+
+    def test_replies_of_another_form_are_errors(self):
+        """What was asked is unknown: dedup prints it, remove says so, and lookups print nothing."""
+        for form in self.FORMS + self.NO_REPLIES:
+            says = "unexpected reply to" if form in self.FORMS else "is this a Redis server?"
+            server, address = self.fake(BF_INSERT=form, BF_MEXISTS=form, BF_REM=form)
+            with self.subTest(form=form):
+                self.assertEqual(self.dedup(address, ["a", "b"], code=3, says=says), ["a", "b"])
+                self.assertIn("confirmed 2 lines", self.said)
+                self.assertIn("fake.sock", self.said)
+                self.assertEqual(self.mankai("add", "--ack", address, "a", "b", code=3, says=says), [])
+                self.assertEqual(self.mankai("check", address, "a", "b", code=3, says=says), [])
+                if form != b"*2\r\n:1\r\n:-1\r\n":  # it cannot be removed
+                    self.assertEqual(self.mankai("remove", address, "a", "b", code=3, says=says),
+                                     ["unknown\ta", "unknown\tb"])
+            self.remove(server)
+
+    def test_types_facts_and_counts_of_another_form_are_errors(self):
+        for form in (b":1\r\n", b"$-1\r\n", b"*1\r\n+mankai-bf\r\n"):
+            server, address = self.fake(TYPE=form)
+            self.mankai("info", address, code=3, says="unexpected reply to TYPE")
+            self.remove(server)
+        for form in (b":1\r\n", b"+text\r\n", b"$-1\r\n", b"*0\r\n", b"*1\r\n+Size\r\n", b"*2\r\n+Size\r\n+x\r\n",
+                     b"*2\r\n+Size\r\n:1\r\n"):
+            server, address = self.fake(BF_INFO=form)
+            self.mankai("info", address, code=3, says="unexpected reply to BF.INFO")
+            self.remove(server)
+        for form in (b"*1\r\n:1\r\n", b"+1\r\n", b"$-1\r\n", b":-1\r\n"):
+            server, address = self.fake(CF_COUNT=form)
+            server.type = "mankai-cf"
+            self.assertEqual(self.mankai("count", address, "a", code=3, says="unexpected reply to CF.COUNT"), [])
+            self.remove(server)
+        facts = b"*4\r\n+Size\r\n:9\r\n+Names\r\n:1\r\n"
+        for form in (b":1\r\n", b"*1\r\n+a\r\n", b"*2\r\n+a\r\n:1\r\n", b"*2\r\n:1\r\n$1\r\n1\r\n", b"*2\r\n+a\r\n$3\r\nnan\r\n"):
+            server, address = self.fake(HOT_INFO=facts, HOT_TOP=form)
+            server.type = "mankai-ht"
+            self.assertEqual(self.mankai("hot", "--state", address, code=3, says="unexpected reply to HOT.TOP"), [])
+            self.remove(server)
+
+    def test_slots_of_another_form_are_errors(self):
+        for form in (b":1\r\n", b"*1\r\n:1\r\n", b"*1\r\n*3\r\n:0\r\n:1\r\n*0\r\n", b"*1\r\n*3\r\n:5\r\n:1\r\n*2\r\n+h\r\n:1\r\n",
+                     b"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n+h\r\n:1\r\n", b"*1\r\n*3\r\n:-1\r\n:1\r\n*2\r\n+h\r\n:1\r\n"):
+            server, address = self.fake(CLUSTER=form)
+            self.mankai("info", address, code=3, says="invalid reply to CLUSTER SLOTS")
+            self.remove(server)
+
+    def test_memory_is_limited(self):
+        """Replies without an end, by a server that sends as fast as it can."""
+        def endless(start, piece):
+            def answer(_):
+                yield start
+                while True:
+                    yield piece
+            return answer
+
+        for start, piece in ((b"$999999999999\r\n", b"x" * 65536), (b"+", b"x" * 65536), (b"*2147483647\r\n", b":1\r\n" * 9999),
+                             (b"*1\r\n" * 100_000, b"*1\r\n" * 9999), (b"*9\r\n", b"+x\r\n" * 9999), (b"", b"*0\r\n" * 9999)):
+            server, address = self.fake(BF_INSERT=endless(start, piece), BF_INFO=endless(start, piece))
+            with self.subTest(start=start[:20]):
+                for command in ("add", "info"):
+                    done = subprocess.run(["bash", "-c", 'ulimit -v 300000; exec "$@"', "bash", MANKAI, command, address,
+                                           *(["a"] if command == "add" else [])], capture_output=True, check=False, timeout=PATIENCE)
+                    self.assertIn(done.returncode, (3, 4), done.stderr)
+                    self.assertNotIn(b"memory", done.stderr)
+                    self.assertIn(b"fake.sock", done.stderr)
+            self.remove(server)
+
+    def test_a_repeated_batch_that_is_refused_is_printed(self):
+        """The first attempt may have been run: its lines are printed, although the second one added nothing."""
+        replies = iter([None, b"-OOM command not allowed\r\n"])
+        _, address = self.fake(BF_INSERT=lambda _: next(replies))
+        self.assertEqual(self.dedup(address, ["a", "b"], code=4, says="confirmed 2 lines"), ["a", "b"])
+        self.assertIn("OOM", self.said)
+
+    def test_what_was_refused_is_not_printed(self):
+        _, address = self.fake(BF_INSERT=b"-OOM command not allowed\r\n")
+        self.assertEqual(self.dedup(address, ["a", "b"], code=4, says="OOM"), [])
+        self.assertNotIn("confirmed", self.said)
+
+    def test_servers_that_redirect_to_each_other(self):
+        one, other = FakeServer(), FakeServer()
+        for server, there in ((one, other), (other, one)):
+            self.addCleanup(server.close)
+            server.answers["BF.INSERT"] = f"-MOVED 1 127.0.0.1:{there.port}\r\n".encode()
+        self.dedup(f"redis://127.0.0.1:{one.port}/f?timeout=1s", ["a"], code=4, says="MOVED")
+        self.assertLess((one.asked + other.asked).count("BF.INSERT"), 1000)
+
+    def test_a_server_that_repeats_the_password(self):
+        says = b"-ERR unknown command 'AUTH', with args beginning with: 'bot' 'secret' \r\n"
+        _, address = self.fake(AUTH=says)
+        self.mankai("check", address + "&user=bot", "a", code=2, says="AUTH", MANKAI_REDIS_PASSWORD="secret")
 
 
 @needs_module
