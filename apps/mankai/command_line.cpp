@@ -41,7 +41,9 @@ std::unexpected<Error> wrong_usage(const Subcommand& subcommand, const std::stri
 
 std::unexpected<Error> unexpected_argument(const Subcommand& subcommand, const std::string& argument) {
   if (!argument.starts_with('-') || argument == "-") {
-    return wrong_usage(subcommand, "'" + argument + "': too many arguments");
+    // An address may have a password.
+    const std::string shown = is_remote_address(argument) ? "an address of a server" : "'" + argument + "'";
+    return wrong_usage(subcommand, shown + ": too many arguments");
   }
   const std::string typed = argument.substr(0, argument.find('='));
   const std::string near = nearest(typed, option_names(subcommand));

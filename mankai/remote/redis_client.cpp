@@ -464,6 +464,10 @@ Result<RedisAnswer> RedisClient::receive() {
   while (!requests_.front()->is_done) {
     MANKAI_TRY(step(true));
   }
+  // A request that is not repeated is done, and would hide it.
+  if (has_lasting_trouble()) {
+    return std::unexpected(trouble_);
+  }
   RedisAnswer answer = std::move(requests_.front()->answer);
   bytes_ -= requests_.front()->bytes.size();
   requests_.pop_front();

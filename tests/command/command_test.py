@@ -62,9 +62,8 @@ class Addresses(CommandTest):
              "hot ADDRESS", "hot --keys ADDRESS", "add f --input ADDRESS", "check ADDRESS --input ADDRESS",
              "guard build ADDRESS f", "guard build f ADDRESS", "guard build f g --allow ADDRESS", "guard check ADDRESS u",
              "guard add ADDRESS u", "guard remove ADDRESS u", "guard allow ADDRESS u", "guard disallow ADDRESS u",
-             "guard compact ADDRESS", "guard info ADDRESS", "guard serve ADDRESS", "guard load ADDRESS redis://127.0.0.1:1 k",
-             "gate check ADDRESS k", "gate sync ADDRESS", "gate status ADDRESS", "gate drop ADDRESS", "takeover check ADDRESS",
-             "demo --out ADDRESS")
+             "guard compact ADDRESS", "guard info ADDRESS", "guard serve ADDRESS", "guard load ADDRESS",
+             "gate build ADDRESS", "gate check ADDRESS k", "gate sync ADDRESS", "gate status ADDRESS", "gate drop ADDRESS", "takeover check ADDRESS")
 
     def test_where_only_files_are_taken_it_is_an_error(self):
         for address in ("redis://bot:secret@127.0.0.1:1/key?shards=2", "rediss://h/secret", "unix:/run/secret?key=k"):
@@ -76,6 +75,9 @@ class Addresses(CommandTest):
                         self.assertIn(words, stderr.decode())
                     self.assertNotIn(b"secret", stderr)
                     self.assertEqual(list(self.dir.iterdir()), [])
+
+    def test_one_too_many_is_not_repeated(self):
+        self.error("info", "f", "redis://bot:secret@h/k", code=2, says="an address of a server: too many arguments")
 
     def test_the_error_names_the_commands_that_take_addresses(self):
         takers = []

@@ -3,6 +3,7 @@
 Usage: remote_test.py MODULE MANKAI [unittest arguments...]
 """
 import binascii
+import contextlib
 import gzip
 import json
 import os
@@ -434,20 +435,17 @@ class FakeServer:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with client, client.makefile("rb") as stream:
+        with contextlib.suppress(OSError), client, client.makefile("rb") as stream:
             while header := stream.readline():
                 words = [stream.read(int(stream.readline()[1:]) + 2)[:-2] for _ in range(int(header[1:]))]
                 name = words[0].decode()
                 self.asked.append(name)
                 answer = self.answers.get(name, b"-ERR no answer\r\n")
                 answer = answer(words) if callable(answer) else answer
-                try:
-                    for piece in [answer] if isinstance(answer, bytes) else answer or ():
-                        client.sendall(piece)
-                except OSError:
-                    return
                 if answer is None:
                     return
+                for piece in [answer] if isinstance(answer, bytes) else answer:
+                    client.sendall(piece)
 
 
 class FakeServerTest(Commands, unittest.TestCase):
