@@ -258,6 +258,33 @@ class OneServerRemoteTest(Commands, OneServerTest):
                 self.assertEqual(done.stdout, "4\n", done.stderr)
                 self.assertIn("standard output: cannot write", done.stderr)
 
+    def test_a_stop_signal_prints_what_the_server_remembers(self):
+        lines = urls(1_000_000)
+        out = pathlib.Path(self.server.folder) / "out"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            key = f"seen-{number.name}"
+            with open(out, "wb") as file, subprocess.Popen(
+                    [MANKAI, "dedup", "--state", self.at(key, f"&keys=1M&fpr={SMALL_FPR}")], stdin=subprocess.PIPE,
+                    stdout=file, stderr=subprocess.PIPE) as process:
+                writer = threading.Thread(target=self.feed, args=(process.stdin, lines))
+                writer.start()
+                wait_for("lines are printed", lambda: out.stat().st_size > 0, step=0.001)
+                process.send_signal(number)
+                said = process.stderr.read().decode()
+                self.assertEqual(process.wait(PATIENCE), 128 + number, said)
+                writer.join()
+            printed = out.read_text().splitlines()
+            self.assertEqual(printed, lines[:len(printed)])
+            self.assertEqual(self.client.must("BF.CARD", key), len(printed))
+
+    @staticmethod
+    def feed(stream, lines):
+        with contextlib.suppress(BrokenPipeError):
+            for begin in range(0, len(lines), 1000):
+                stream.write(text_of(lines[begin:begin + 1000]).encode())
+        with contextlib.suppress(BrokenPipeError):
+            stream.close()
+
     def test_records_before_an_error_of_the_input_count(self):
         log = "".join(f"2026-01-01T00:00:{second:02}Z a\n" for second in range(60))
         (pathlib.Path(self.server.folder) / "log").write_text(log)

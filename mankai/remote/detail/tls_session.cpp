@@ -67,11 +67,13 @@ Result<std::unique_ptr<TlsSession>> TlsSession::create(const RedisAddress& addre
   }
   SSL_set_bio(session, received, output);
   std::unique_ptr<TlsSession> created(new TlsSession(context.release(), session));
-  if (is_ip(address.host)) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), address.host.c_str());
-  } else {
-    SSL_set1_host(session, address.host.c_str());
-    SSL_set_tlsext_host_name(session, address.host.c_str());
+  // Without a name to compare, any certificate of the authority would be accepted.
+  const bool has_name = is_ip(address.host)
+                            ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), address.host.c_str()) == 1
+                            : !address.host.empty() && SSL_set1_host(session, address.host.c_str()) == 1 &&
+                                  SSL_set_tlsext_host_name(session, address.host.c_str()) == 1;
+  if (!has_name) {
+    return fail(ErrorCode::invalid_argument, "'" + address.host + "' is not a host name that a certificate can have");
   }
   SSL_set_connect_state(session);
   return created;
