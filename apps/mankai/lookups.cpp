@@ -75,9 +75,10 @@ Result<void> answer_remote(const LookupsRequest& request, RemoteFilter filter, R
       is_enough = answers[i].state != RemoteAnswer::State::lost && !print(keys[i], answers[i], output);
     }
   };
-  MANKAI_TRY(
-      answer_lines(pipe, request.keys, request.input, NumberRequest{}, output, deliver, [&] { return is_enough; }));
-  return output.finish();
+  auto answered =
+      answer_lines(pipe, request.keys, request.input, NumberRequest{}, output, deliver, [&] { return is_enough; });
+  MANKAI_TRY(output.finish());  // with the answers before an error
+  return answered;
 }
 
 Result<int> check_in_server(const LookupsRequest& request) {

@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kRoomBytes = std::size_t{256} << 10U;
 
+std::unexpected<Error> closed_by_server() { return fail(ErrorCode::io, "no connection: the server closed it"); }
+
 }  // namespace
 
 std::unexpected<Error> refused_by_redis(std::string_view reply) {
@@ -185,6 +187,8 @@ Result<void> RedisConnection::send(std::string& bytes, std::size_t& sent) const 
       sent += static_cast<std::size_t>(done);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return {};
+    } else if (errno == EPIPE) {
+      return closed_by_server();  // without EPIPE, which means to a command that its output is closed
     } else if (errno != EINTR) {
       return fail(ErrorCode::io, "no connection", errno);
     }
@@ -201,7 +205,7 @@ Result<std::size_t> RedisConnection::receive(std::span<char> room) const {
       return static_cast<std::size_t>(done);
     }
     if (done == 0) {
-      return fail(ErrorCode::io, "no connection: the server closed it");
+      return closed_by_server();
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return 0;

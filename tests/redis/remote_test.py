@@ -382,7 +382,7 @@ class LostConnectionTest(Commands, RedisTest):
             client.must("BF.RESERVE", "f", 0.01, 100)
             client.must("BF.ADD", "f", "a")
         for option in ([], ["--absent"], ["--present"]):
-            self.assertEqual(self.mankai("check", *option, address, "a", code=4, says="no connection"), [])
+            self.assertEqual(self.mankai("check", *option, address, lines=urls(20_000), code=4, says="no connection"), [])
 
     def test_a_removal_is_not_repeated(self):
         server, address = self.cut(b"BF.REM")
@@ -582,6 +582,18 @@ class FakeServerTest(Commands, unittest.TestCase):
             server.answers["BF.INSERT"] = f"-MOVED 1 127.0.0.1:{there.port}\r\n".encode()
         self.dedup(f"redis://127.0.0.1:{one.port}/f?timeout=1s", ["a"], code=4, says="MOVED")
         self.assertLess((one.asked + other.asked).count("BF.INSERT"), 1000)
+
+    def test_answers_before_an_error_are_printed(self):
+        replies = iter([b"*1\r\n:1\r\n", b"-OOM command not allowed\r\n"])
+        _, address = self.fake(BF_MEXISTS=lambda _: next(replies))
+        with subprocess.Popen([MANKAI, "check", address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            process.stdin.write("a\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "yes\ta\n")
+            out, err = process.communicate("b\n", PATIENCE)
+        self.assertEqual((process.returncode, out), (4, ""))
+        self.assertIn("OOM", err)
 
     def test_a_server_that_repeats_the_password(self):
         says = b"-ERR unknown command 'AUTH', with args beginning with: 'bot' 'secret' \r\n"
