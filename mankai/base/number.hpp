@@ -25,4 +25,11 @@ template <std::unsigned_integral Number>
   return b > kMost - a ? kMost : a + b;
 }
 
+/// A product that stays at the largest number of its type.
+template <std::unsigned_integral Number>
+[[nodiscard]] constexpr Number multiply_saturating(Number a, Number b) noexcept {
+  constexpr Number kMost = std::numeric_limits<Number>::max();
+  return a != 0 && b > kMost / a ? kMost : a * b;
+}
+
 }  // namespace mankai

@@ -168,9 +168,13 @@ BloomChain::LinkFields BloomChain::fields_of(const ChainLink& link) noexcept {
           .keys_inserted = link.keys_inserted()};
 }
 
-// Pre: the fields are those of a plan, or have been checked.
-Result<void> BloomChain::append_link(const LinkFields& link) {
+Result<Cells> BloomChain::cells_of(const LinkFields& link) const {
   MANKAI_ASSIGN(auto cells, Region::allocate(memory(), static_cast<std::size_t>(link.bytes)));
+  return Cells(std::move(cells));
+}
+
+// Pre: the fields are those of a plan, or have been checked.
+void BloomChain::append_link(const LinkFields& link, Cells cells) {
   links().emplace_back(LinkShape{.capacity_keys = link.capacity_keys,
                                  .keys_inserted = link.keys_inserted,
                                  .bits = link.modulus(),
@@ -180,7 +184,6 @@ Result<void> BloomChain::append_link(const LinkFields& link) {
                                        .log2_bits = static_cast<std::uint8_t>(link.log2_bits),
                                        .has_wide_hashes = (options_ & kWideHashes) != 0},
                        std::move(cells));
-  return {};
 }
 
 Result<BloomChain> BloomChain::create(const Options& options) {
@@ -194,7 +197,8 @@ Result<BloomChain> BloomChain::create(const Options& options) {
     return fail(ErrorCode::invalid_argument, "the rate is too small");
   }
   MANKAI_ASSIGN(const LinkFields first, plan_link(options.keys, fpr, chain.options_));
-  MANKAI_TRY(chain.append_link(first));
+  MANKAI_ASSIGN(auto cells, chain.cells_of(first));
+  chain.append_link(first, std::move(cells));
   return chain;
 }
 
@@ -202,15 +206,16 @@ Result<BloomChain> BloomChain::create_like() const {
   BloomChain chain(options_, growth_, memory());
   LinkFields first = fields_of(links().front());
   first.keys_inserted = 0;
-  MANKAI_TRY(chain.append_link(first));
+  MANKAI_ASSIGN(auto cells, chain.cells_of(first));
+  chain.append_link(first, std::move(cells));
   return chain;
 }
 
 Result<BloomChain> BloomChain::clone() const {
   BloomChain chain(options_, growth_, memory());
   for (const ChainLink& link : links()) {
-    MANKAI_TRY(chain.append_link(fields_of(link)));
-    std::ranges::copy(link.cells(), chain.links().back().cells().begin());
+    MANKAI_ASSIGN(auto cells, link.cells().clone(memory()));
+    chain.append_link(fields_of(link), std::move(cells));
   }
   return chain;
 }
@@ -249,8 +254,9 @@ Result<BloomChain> BloomChain::load(FieldReader& fields, unsigned encver, const 
       link.bits = bits_of_first_encoding(link.bytes, link.capacity_keys, link.bits_per_key);
     }
     MANKAI_TRY(check_link(link, chain.options_));
-    MANKAI_TRY(chain.append_link(link));
-    std::ranges::copy(cells, chain.links().back().cells().begin());
+    MANKAI_ASSIGN(auto copy, chain.cells_of(link));
+    std::ranges::copy(cells, copy.present().begin());
+    chain.append_link(link, std::move(copy));
     MANKAI_ASSIGN(const std::uint64_t keys, fields.unsigned_number());
     chain.links().back().set_keys(link.capacity_keys, keys);
     MANKAI_TRY(add_keys(total, keys));
@@ -272,7 +278,7 @@ void BloomChain::save(FieldWriter& fields) const {
     fields.real(link.bits_per_key);
     fields.unsigned_number(link.bits);
     fields.unsigned_number(link.log2_bits);
-    fields.string(each.cells());
+    each.cells().with_all(memory(), [&](std::span<const std::byte> all) { fields.string(all); });
     fields.unsigned_number(link.keys_inserted);
   }
 }
@@ -299,7 +305,7 @@ ByteBuffer BloomChain::header() const {
 }
 
 Result<BloomChain> BloomChain::from_header(std::span<const std::byte> header, std::uint64_t bytes_max,
-                                           const Memory& memory) {
+                                           const Memory& memory, CellsOfHeader cells) {
   ByteCursor bytes(header);
   MANKAI_ASSIGN(const auto size, bytes.take_number<std::uint64_t>());
   MANKAI_ASSIGN(const auto count, bytes.take_number<std::uint32_t>());
@@ -343,38 +349,45 @@ Result<BloomChain> BloomChain::from_header(std::span<const std::byte> header, st
   }
   MANKAI_TRY(check_total(total, size));
   BloomChain chain(options, growth, memory);
+  const bool is_small = bytes_max - left <= kSmallCellsBytes;
   for (const LinkFields& link : planned) {
-    MANKAI_TRY(chain.append_link(link));
+    MANKAI_ASSIGN(auto of_link, cells == CellsOfHeader::all || is_small ? chain.cells_of(link)
+                                                                        : Result<Cells>(Cells::absent(link.bytes)));
+    chain.append_link(link, std::move(of_link));
   }
   return chain;
 }
 
 BloomChain::Chunk BloomChain::chunk(std::uint64_t iterator) const noexcept {
-  std::uint64_t offset = iterator - 1;  // 0 is beyond all links
+  const std::uint64_t start = iterator - 1;  // 0 is beyond all links
+  std::uint64_t link_start = 0;
   for (const ChainLink& link : links()) {
-    if (offset < link.cells_bytes()) {
-      const auto rest = link.cells().subspan(static_cast<std::size_t>(offset));
+    const auto present = link.cells().present();
+    const std::uint64_t skipped = start - std::min(start, link_start);
+    if (skipped < present.size()) {
+      const auto rest = present.subspan(static_cast<std::size_t>(skipped));
       const auto part = rest.first(std::min(rest.size(), kMostChunkBytes));
-      return {.iterator = iterator + part.size(), .bytes = part};
+      return {.iterator = link_start + skipped + part.size() + 1, .bytes = part};
     }
-    offset -= link.cells_bytes();
+    link_start += link.cells_bytes();
   }
   return {};
 }
 
-BloomChain::ChunkStatus BloomChain::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) noexcept {
+BloomChain::ChunkStatus BloomChain::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
   if (iterator == 0 || iterator < bytes.size()) {
     return ChunkStatus::bad_iterator;
   }
   std::uint64_t offset = iterator - bytes.size() - 1;  // wraps beyond all links
   for (ChainLink& link : links()) {
     if (offset < link.cells_bytes()) {
-      const auto place = link.cells().subspan(static_cast<std::size_t>(offset));
-      if (bytes.size() > place.size()) {
+      if (bytes.size() > link.cells_bytes() - offset) {
         return ChunkStatus::too_big;
       }
-      std::ranges::copy(bytes, place.begin());
-      return ChunkStatus::copied;
+      const auto written = link.cells().write(offset, bytes, memory());
+      return written                                           ? ChunkStatus::copied
+             : written.error().code == ErrorCode::out_of_space ? ChunkStatus::out_of_memory
+                                                               : ChunkStatus::too_early;
     }
     offset -= link.cells_bytes();
   }
@@ -407,7 +420,12 @@ AddResult BloomChain::open_link() {
     return AddResult::exhausted;
   }
   const auto link = plan_link(keys, fpr, options_);
-  return link && append_link(*link) ? AddResult::fresh : AddResult::out_of_memory;
+  auto cells = link ? cells_of(*link) : std::unexpected(link.error());
+  if (!cells) {
+    return AddResult::out_of_memory;
+  }
+  append_link(*link, std::move(*cells));
+  return AddResult::fresh;
 }
 
 }  // namespace mankai::takeover

@@ -36,7 +36,7 @@ class ChainLink : public BitLink {
     bool has_wide_hashes = false;
   };
 
-  ChainLink(const LinkShape& shape, const Form& form, Region cells) noexcept
+  ChainLink(const LinkShape& shape, const Form& form, Cells cells) noexcept
       : BitLink(shape, std::move(cells)), form_(form) {}
 
   [[nodiscard]] const Form& form() const noexcept { return form_; }
@@ -85,14 +85,16 @@ class BloomChain : public LinkedBloom<BloomChain, ChainLink, SteppedPositions> {
   /// and at most `bytes_max` of cells. Errors: corrupt; out_of_space.
   [[nodiscard]] static Result<BloomChain> from_header(std::span<const std::byte> header,
                                                       std::uint64_t bytes_max = kNoLimit,
-                                                      const Memory& memory = system_memory());
+                                                      const Memory& memory = system_memory(),
+                                                      CellsOfHeader cells = CellsOfHeader::all);
 
   /// A part of the cells, within one link. `iterator` is that of the next part.
   struct Chunk {
     std::uint64_t iterator = 0;  ///< 0 after the last part, which has no bytes
     std::span<const std::byte> bytes;
   };
-  /// Returns the part at the iterator; the first one is at 1. Valid until the filter changes.
+  /// Returns the part at the iterator; the first one is at 1. Leaves out cells that never arrived. Valid until the
+  /// filter changes.
   [[nodiscard]] Chunk chunk(std::uint64_t iterator) const noexcept;
 
   enum class ChunkStatus : std::uint8_t {
@@ -100,9 +102,12 @@ class BloomChain : public LinkedBloom<BloomChain, ChainLink, SteppedPositions> {
     bad_iterator,  ///< below the number of bytes, or 0
     no_link,       ///< the part begins outside of all links
     too_big,       ///< the part ends outside of its link
+    too_early,     ///< cells in front of it have not arrived
+    out_of_memory,
   };
-  /// Copies a part that ends before the iterator over the cells. May be repeated, in any order, in any sizes.
-  [[nodiscard]] ChunkStatus load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) noexcept;
+  /// Copies a part that ends before the iterator over the cells. May be repeated, in any sizes, and unless cells of a
+  /// header are `arriving` in any order.
+  [[nodiscard]] ChunkStatus load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
 
   [[nodiscard]] bool is_nonscaling() const noexcept;
   [[nodiscard]] std::uint32_t expansion() const noexcept { return growth_; }
@@ -120,7 +125,8 @@ class BloomChain : public LinkedBloom<BloomChain, ChainLink, SteppedPositions> {
   static Result<void> check_options(std::uint64_t options, std::uint64_t growth, std::uint64_t links);
   static Result<void> check_link(const LinkFields& link, std::uint32_t options);
   static LinkFields fields_of(const ChainLink& link) noexcept;
-  Result<void> append_link(const LinkFields& link);
+  Result<Cells> cells_of(const LinkFields& link) const;
+  void append_link(const LinkFields& link, Cells cells);
 
   [[nodiscard]] KeyHashes hashes_of(std::string_view key) const noexcept;
   [[nodiscard]] AddResult open_link();

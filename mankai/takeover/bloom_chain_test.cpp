@@ -356,5 +356,84 @@ TEST(BloomChain, chunks_outside_of_links_are_told_apart) {
   EXPECT_EQ(chain.load_chunk(UINT64_MAX, some), no_link);
 }
 
+/// The header of an empty filter of a link of 16 MiB and one of twice as much.
+ByteBuffer large_header() {
+  BloomChain chain = BloomChain::create({.keys = 10'000'000, .fpr = 0.01}).value();
+  ByteBuffer header = chain.header();
+  ByteBuffer link(header.begin() + 20, header.end());
+  header[8] = std::byte{2};
+  append(header, link);
+  return header;
+}
+
+/// Counts what is allocated, and refuses more than `most`.
+struct CountedMemory {
+  std::uint64_t used = 0;
+  std::uint64_t most = UINT64_MAX;
+
+  Memory memory() {
+    return {.allocate = [](void* context, std::size_t bytes) noexcept -> void* {
+              auto& self = *static_cast<CountedMemory*>(context);
+              if (bytes > self.most - self.used) {
+                return nullptr;
+              }
+              self.used += bytes;
+              return system_memory().allocate(nullptr, bytes);
+            },
+            .release =
+                [](void* context, void* data, std::size_t bytes) noexcept {
+                  static_cast<CountedMemory*>(context)->used -= bytes;
+                  system_memory().release(nullptr, data, bytes);
+                },
+            .context = this};
+  }
+};
+
+TEST(BloomChain, memory_of_arriving_cells_is_at_most_twice_of_them) {
+  using enum BloomChain::ChunkStatus;
+  CountedMemory counted;
+  BloomChain chain =
+      BloomChain::from_header(large_header(), BloomChain::kNoLimit, counted.memory(), CellsOfHeader::arriving).value();
+  const std::uint64_t bytes = chain.slice(0).cells_bytes();
+  EXPECT_EQ(counted.used, 0U);
+  EXPECT_EQ(chain.cells_bytes(), 2 * bytes);
+  EXPECT_FALSE(chain.may_contain("absent"));
+  EXPECT_EQ(chain.chunk(1).iterator, 0U);
+  const ByteBuffer ones(100'000, std::byte{0xff});
+  EXPECT_EQ(chain.load_chunk(bytes + 1, ones), too_early);
+  EXPECT_EQ(counted.used, 0U);
+  EXPECT_EQ(chain.load_chunk(1 + ones.size(), ones), copied);
+  EXPECT_LE(counted.used, 2 * ones.size());
+  EXPECT_EQ(chain.load_chunk(1 + ones.size(), ones), copied);
+  EXPECT_EQ(chain.load_chunk(2 + 2 * ones.size(), ones), too_early);
+  // The first cells of the second link, too: what never arrived between is left out.
+  EXPECT_EQ(chain.load_chunk(1 + bytes + ones.size(), ones), copied);
+  EXPECT_LE(counted.used, 4 * ones.size());
+  EXPECT_EQ(chain.chunk(chain.chunk(1).iterator).bytes.data(), chain.slice(1).cells().present().data());
+  counted.most = counted.used;
+  EXPECT_EQ(chain.load_chunk(1 + 3 * ones.size(), ByteBuffer(200'000)), out_of_memory);
+  EXPECT_EQ(chain.add("new"), AddResult::out_of_memory);
+  counted.most = UINT64_MAX;
+  const BloomChain copy = chain.clone().value();
+  EXPECT_EQ(dumped(copy), dumped(chain));
+  EXPECT_EQ(chain.add("new"), AddResult::fresh);
+  EXPECT_TRUE(chain.may_contain("new"));
+}
+
+TEST(BloomChain, arriving_cells_make_the_filter) {
+  BloomChain chain = BloomChain::create({.keys = 100'000, .fpr = 0.01}).value();
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_NE(chain.add(std::to_string(i)), AddResult::full);
+  }
+  BloomChain loaded =
+      BloomChain::from_header(chain.header(), BloomChain::kNoLimit, system_memory(), CellsOfHeader::arriving).value();
+  const auto cells = chain.slice(0).cells().present();
+  for (std::size_t start = 0; start < cells.size(); start += 999) {
+    const auto part = cells.subspan(start, std::min<std::size_t>(999, cells.size() - start));
+    EXPECT_EQ(loaded.load_chunk(1 + start + part.size(), part), BloomChain::ChunkStatus::copied);
+  }
+  EXPECT_EQ(dumped(loaded), dumped(chain));
+}
+
 }  // namespace
 }  // namespace mankai::takeover

@@ -34,18 +34,6 @@ std::unexpected<Error> old_hash() {
       "for all of its keys; create it again from its keys");
 }
 
-/// From an offset over all sub-filters to the end of the one it is in; empty after the last one.
-auto cells_from(auto& filters, std::uint64_t offset) noexcept -> decltype(filters.front().cells.bytes()) {
-  for (auto& filter : filters) {
-    const auto cells = filter.cells.bytes();
-    if (offset < cells.size()) {
-      return cells.subspan(offset);
-    }
-    offset -= cells.size();
-  }
-  return {};
-}
-
 }  // namespace
 
 /// A key's fingerprint, and its buckets before `mod n`.
@@ -173,17 +161,13 @@ std::string CuckooShape::debug_text() const {
 
 /// The buckets of a sub-filter, a power of two of them.
 struct CuckooChain::Filter {
-  Region cells;
+  Cells cells;
   std::uint64_t mask;  ///< buckets - 1
 
+  Filter(Cells of, std::uint64_t bucket_cells) noexcept : cells(std::move(of)), mask(cells.size() / bucket_cells - 1) {}
   static Result<Filter> of_zeros(std::uint64_t cells, std::uint64_t bucket_cells, const Memory& memory) {
     MANKAI_ASSIGN(Region zeros, Region::allocate(memory, cells));
-    return Filter{.cells = std::move(zeros), .mask = cells / bucket_cells - 1};
-  }
-  static Result<Filter> of_bytes(std::span<const std::byte> bytes, std::uint64_t bucket_cells, const Memory& memory) {
-    MANKAI_ASSIGN(Filter filter, of_zeros(bytes.size(), bucket_cells, memory));
-    std::ranges::copy(bytes, filter.cells.bytes().begin());
-    return filter;
+    return Filter(std::move(zeros), bucket_cells);
   }
 };
 
@@ -192,14 +176,16 @@ CuckooChain::CuckooChain(CuckooChain&&) noexcept = default;
 CuckooChain& CuckooChain::operator=(CuckooChain&&) noexcept = default;
 CuckooChain::~CuckooChain() = default;
 
-Result<CuckooChain> CuckooChain::create(const CuckooShape& shape, const Memory& memory) {
+Result<CuckooChain> CuckooChain::create(const CuckooShape& shape, const Memory& memory, CellsOfHeader cells) {
   MANKAI_TRY(shape.check());
   CuckooChain chain(shape, memory);
   chain.filters_.reserve(shape.filters);
+  const bool has_all = cells == CellsOfHeader::all || shape.cells() <= kSmallCellsBytes;
+  chain.is_whole_ = false;
   for (std::uint64_t i = 0; i < shape.filters; ++i) {
-    MANKAI_ASSIGN(Filter filter, Filter::of_zeros(shape.cells_of(i), shape.bucket_cells, memory));
-    chain.filters_.push_back(std::move(filter));
+    chain.filters_.emplace_back(Cells::absent(shape.cells_of(i)), shape.bucket_cells);
   }
+  MANKAI_TRY(has_all ? chain.make_whole() : Result<void>());
   return chain;
 }
 
@@ -232,7 +218,8 @@ Result<CuckooChain> CuckooChain::load(FieldReader& fields, unsigned encver, cons
                             std::to_string(cells.size()) + " bytes, expected " + std::to_string(shape.cells_of(i)) +
                             " bytes");
     }
-    MANKAI_ASSIGN(Filter filter, Filter::of_bytes(cells, shape.bucket_cells, memory));
+    MANKAI_ASSIGN(Filter filter, Filter::of_zeros(cells.size(), shape.bucket_cells, memory));
+    std::ranges::copy(cells, filter.cells.present().begin());
     chain.filters_.push_back(std::move(filter));
   }
   return chain;
@@ -246,26 +233,37 @@ void CuckooChain::save(FieldWriter& fields) const {
   }
   for (const Filter& filter : filters_) {
     fields.unsigned_number(filter.mask + 1);
-    fields.string(filter.cells.bytes());
+    filter.cells.with_all(memory_, [&](std::span<const std::byte> all) { fields.string(all); });
   }
 }
 
 Result<CuckooChain> CuckooChain::clone(const Memory& memory) const {
   CuckooChain chain(shape_, memory);
+  chain.is_whole_ = is_whole_;
   chain.filters_.reserve(filters_.size());
   for (const Filter& filter : filters_) {
-    MANKAI_ASSIGN(Filter copy, Filter::of_bytes(filter.cells.bytes(), shape_.bucket_cells, memory));
-    chain.filters_.push_back(std::move(copy));
+    MANKAI_ASSIGN(Cells copy, filter.cells.clone(memory));
+    chain.filters_.emplace_back(std::move(copy), shape_.bucket_cells);
   }
   return chain;
 }
 
 std::span<const std::byte> CuckooChain::bucket(const Filter& filter, std::uint64_t at) const noexcept {
-  return filter.cells.bytes().subspan((at & filter.mask) * shape_.bucket_cells, shape_.bucket_cells);
+  const std::span<const std::byte> present = filter.cells.present();
+  const std::uint64_t start = (at & filter.mask) * shape_.bucket_cells;
+  return start < present.size() ? present.subspan(start, shape_.bucket_cells) : std::span<const std::byte>();
 }
 
 std::span<std::byte> CuckooChain::bucket(Filter& filter, std::uint64_t at) const noexcept {
-  return filter.cells.bytes().subspan((at & filter.mask) * shape_.bucket_cells, shape_.bucket_cells);
+  return filter.cells.present().subspan((at & filter.mask) * shape_.bucket_cells, shape_.bucket_cells);
+}
+
+Result<void> CuckooChain::make_whole() {
+  for (std::size_t i = 0; i < filters_.size() && !is_whole_; ++i) {
+    MANKAI_TRY(filters_[i].cells.make_whole(memory_));
+  }
+  is_whole_ = true;
+  return {};
 }
 
 bool CuckooChain::is_in(const Filter& filter, const Probe& probe) const noexcept {
@@ -291,6 +289,7 @@ Result<CuckooAdded> CuckooChain::add_nx(std::string_view key) {
 }
 
 Result<CuckooAdded> CuckooChain::add(const Probe& probe) {
+  MANKAI_TRY(make_whole());
   while (!add_to_free_cell(probe) && !add_by_kicks(probe)) {
     if (shape_.expansion == 0) {
       return CuckooAdded::full;
@@ -432,7 +431,7 @@ void CuckooChain::compact(OnStuck rule) noexcept {
 
 bool CuckooChain::empty_into_older(std::size_t from, std::span<std::uint16_t> first_free) noexcept {
   bool is_emptied = true;
-  const std::span<std::byte> cells = filters_[from].cells.bytes();
+  const std::span<std::byte> cells = filters_[from].cells.present();
   const std::span<Filter> older = std::span(filters_).first(from);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i] == kEmpty) {
@@ -460,21 +459,33 @@ bool CuckooChain::empty_into_older(std::size_t from, std::span<std::uint16_t> fi
 std::uint64_t CuckooChain::occupied_cells() const noexcept {
   std::uint64_t occupied = 0;
   for (const Filter& filter : filters_) {
-    const std::span<const std::byte> cells = filter.cells.bytes();
+    const std::span<const std::byte> cells = filter.cells.present();
     occupied += cells.size() - static_cast<std::uint64_t>(std::ranges::count(cells, kEmpty));
   }
   return occupied;
 }
 
 std::uint64_t CuckooChain::memory_bytes() const noexcept {
-  return shape_.cells() + filters_.capacity() * sizeof(Filter);
+  std::uint64_t bytes = filters_.capacity() * sizeof(Filter);
+  for (const Filter& filter : filters_) {
+    bytes += filter.cells.present().size();
+  }
+  return bytes;
 }
 
 CuckooChain::Chunk CuckooChain::chunk(std::uint64_t iterator) const noexcept {
-  const std::span<const std::byte> rest =
-      iterator == 0 ? std::span<const std::byte>() : cells_from(filters_, iterator - 1);
-  const std::span<const std::byte> bytes = rest.first(std::min(rest.size(), kChunkBytes));
-  return {.iterator = bytes.empty() ? 0 : iterator + bytes.size(), .bytes = bytes};
+  const std::uint64_t start = iterator - 1;  // 0 is beyond all sub-filters
+  std::uint64_t filter_start = 0;
+  for (const Filter& filter : filters_) {
+    const std::span<const std::byte> present = filter.cells.present();
+    const std::uint64_t skipped = start - std::min(start, filter_start);
+    if (skipped < present.size()) {
+      const auto bytes = present.subspan(skipped, std::min<std::uint64_t>(present.size() - skipped, kChunkBytes));
+      return {.iterator = filter_start + skipped + bytes.size() + 1, .bytes = bytes};
+    }
+    filter_start += filter.cells.size();
+  }
+  return {};
 }
 
 Result<void> CuckooChain::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
@@ -482,12 +493,16 @@ Result<void> CuckooChain::load_chunk(std::uint64_t iterator, std::span<const std
     return fail(ErrorCode::corrupt,
                 "a chunk of " + std::to_string(bytes.size()) + " bytes with the iterator " + std::to_string(iterator));
   }
-  const std::span<std::byte> place = cells_from(filters_, iterator - 1 - bytes.size());
-  if (place.empty() || bytes.size() > place.size()) {
-    return fail(ErrorCode::corrupt, "a chunk beyond the end of a sub-filter");
+  std::uint64_t offset = iterator - 1 - bytes.size();
+  for (Filter& filter : filters_) {
+    if (offset < filter.cells.size()) {
+      return bytes.size() <= filter.cells.size() - offset
+                 ? filter.cells.write(offset, bytes, memory_)
+                 : fail(ErrorCode::corrupt, "a chunk beyond the end of a sub-filter");
+    }
+    offset -= filter.cells.size();
   }
-  std::ranges::copy(bytes, place.begin());
-  return {};
+  return fail(ErrorCode::corrupt, "a chunk beyond the end of the last sub-filter");
 }
 
 std::size_t CuckooChain::memory_pieces() const noexcept { return filters_.size(); }

@@ -22,6 +22,7 @@
 
 #include "mankai/base/error.hpp"
 #include "mankai/base/region.hpp"
+#include "mankai/takeover/cells.hpp"
 #include "mankai/takeover/fields.hpp"
 
 namespace mankai::takeover {
@@ -88,7 +89,8 @@ class CuckooChain {
 
   /// A filter with these counts and with empty cells. Sub-filters that it appends later also come from `memory`.
   /// Errors: corrupt as CuckooShape::check; out_of_space.
-  [[nodiscard]] static Result<CuckooChain> create(const CuckooShape& shape, const Memory& memory = system_memory());
+  [[nodiscard]] static Result<CuckooChain> create(const CuckooShape& shape, const Memory& memory = system_memory(),
+                                                  CellsOfHeader cells = CellsOfHeader::all);
   /// Reads RedisBloom's RDB value. Memory follows the payload. Errors: the reader's; corrupt; out_of_space;
   /// unsupported_version for encodings other than 4: filters of 1.1 to 2.0 (1 to 3) had another hash.
   [[nodiscard]] static Result<CuckooChain> load(FieldReader& fields, unsigned encver,
@@ -104,16 +106,19 @@ class CuckooChain {
   /// Adds a key unless it is found.
   [[nodiscard]] Result<CuckooAdded> add_nx(std::string_view key);
   /// Removes a unit of the key, or of one that it is mistaken for, and compacts as RedisBloom does. Returns false for
-  /// an absent key.
+  /// an absent key. Pre: all cells are present.
   bool remove(std::string_view key) noexcept;
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
   /// Batch, prefetched. Shape: keys[c], answers[c]; may be empty.
   void may_contain(std::span<const std::string_view> keys, std::span<bool> answers) const noexcept;
   /// Returns the units of the key and of those that it is mistaken for.
   [[nodiscard]] std::uint64_t count(std::string_view key) const noexcept;
-  /// Moves cells to older sub-filters and drops the newest ones that this empties. Cost: a pass over the cells; without
-  /// memory for 2 bytes per bucket of a sub-filter, times the number of sub-filters.
+  /// Moves cells to older sub-filters and drops the newest ones that this empties. Cost: a pass over the cells; if the
+  /// filter expands, or without memory for 2 bytes per bucket of a sub-filter, times the number of sub-filters. Pre:
+  /// all cells are present.
   void compact() noexcept { compact(OnStuck::go_on); }
+  /// Makes all cells of a header present. Additions do so by themselves. Errors: out_of_space.
+  [[nodiscard]] Result<void> make_whole();
 
   /// Its counts, and all that CF.INFO and CF.DEBUG return.
   [[nodiscard]] const CuckooShape& shape() const noexcept { return shape_; }
@@ -132,10 +137,12 @@ class CuckooChain {
     std::uint64_t iterator = 0;
     std::span<const std::byte> bytes = {};
   };
-  /// The chunk at an iterator: 1 for the first one, then that of the chunk before. The header has iterator 0.
+  /// The chunk at an iterator: 1 for the first one, then that of the chunk before. The header has iterator 0. Leaves
+  /// out cells that never arrived.
   [[nodiscard]] Chunk chunk(std::uint64_t iterator) const noexcept;
   /// Replaces cells by a chunk. `iterator` is the one returned with it. Errors: corrupt unless the bytes are within one
-  /// sub-filter; then nothing has changed.
+  /// sub-filter; invalid_argument if cells of a header are `arriving` and some are missing in front of these;
+  /// out_of_space; then nothing has changed.
   [[nodiscard]] Result<void> load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
 
   /// Blocks of memory, for a defragmenting allocator.
@@ -168,6 +175,7 @@ class CuckooChain {
   CuckooShape shape_;
   Memory memory_;
   std::vector<Filter> filters_;  // the newest last
+  bool is_whole_ = true;         // whether all cells are present; false also if nobody has looked since
 };
 
 }  // namespace mankai::takeover

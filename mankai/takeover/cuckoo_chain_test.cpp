@@ -361,6 +361,42 @@ TEST(CuckooChain, large_sub_filters_have_several_chunks) {
   EXPECT_EQ(bytes, std::uint64_t{64} << 20);
 }
 
+TEST(CuckooChain, cells_of_a_header_take_memory_as_they_arrive) {
+  auto shape = CuckooShape::of_capacity(std::uint64_t{1} << 20, 2).value();
+  shape.filters = 3;
+  const std::uint64_t cells = shape.cells_of(0);
+  CuckooChain whole = CuckooChain::create(shape).value();
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(whole.add(std::to_string(i)));
+  }
+  shape.items = 1000;
+  CuckooChain chain = CuckooChain::create(shape, system_memory(), CellsOfHeader::arriving).value();
+  EXPECT_LT(chain.memory_bytes(), 4096U);
+  EXPECT_FALSE(chain.may_contain("1"));
+  EXPECT_EQ(chain.count("1"), 0U);
+  EXPECT_EQ(chain.chunk(1).iterator, 0U);
+  const Bytes some(100, std::byte{1});
+  EXPECT_EQ(chain.load_chunk(cells, some).error().code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(chain.load_chunk(101, some));
+  EXPECT_LE(chain.memory_bytes(), 2 * 4096U + 4096U);
+  EXPECT_EQ(chain.occupied_cells(), 100U);
+  // All of the newest sub-filter, which has the keys, in pieces that are no whole buckets.
+  for (std::uint64_t start = 0; start < cells; start += 9999) {
+    const std::uint64_t end = std::min(start + 9999, cells);
+    EXPECT_TRUE(chain.load_chunk(1 + 2 * cells + end, whole.chunk(1 + 2 * cells + start).bytes.first(end - start)));
+  }
+  EXPECT_LE(chain.memory_bytes(), cells + 3 * 4096U);
+  EXPECT_EQ(chain.occupied_cells(), 1100U);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(chain.may_contain(std::to_string(i)));
+  }
+  const CuckooChain copy = chain.clone().value();
+  EXPECT_EQ(fields_of(copy), fields_of(chain));
+  ASSERT_TRUE(chain.make_whole());
+  EXPECT_EQ(fields_of(copy), fields_of(chain));
+  EXPECT_TRUE(chain.remove("1"));
+}
+
 TEST(CuckooChain, knows_when_it_has_as_many_sub_filters_as_allowed) {
   const CuckooChain chain = chain_of_keys(100);
   EXPECT_TRUE(chain.has_reached(2));

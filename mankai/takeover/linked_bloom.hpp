@@ -23,6 +23,7 @@
 #include "mankai/base/error.hpp"
 #include "mankai/base/number.hpp"
 #include "mankai/base/region.hpp"
+#include "mankai/takeover/cells.hpp"
 
 namespace mankai::takeover {
 
@@ -100,7 +101,7 @@ struct LinkShape {
 class BitLink {
  public:
   /// Pre: `cells` has room for `shape.bits`, which is at least 1 and at most 2^63.
-  BitLink(const LinkShape& shape, Region cells) noexcept
+  BitLink(const LinkShape& shape, Cells cells) noexcept
       : cells_(std::move(cells)), shape_(shape), modulus_(shape.bits) {
     MANKAI_ASSERT((shape.bits - 1) / 8 < cells_.size());
   }
@@ -114,8 +115,8 @@ class BitLink {
   [[nodiscard]] double fpr_target() const noexcept { return shape_.fpr; }
   [[nodiscard]] const LinkShape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Modulus& modulus() const noexcept { return modulus_; }
-  [[nodiscard]] std::span<const std::byte> cells() const noexcept { return cells_.bytes(); }
-  [[nodiscard]] std::span<std::byte> cells() noexcept { return cells_.bytes(); }
+  [[nodiscard]] const Cells& cells() const noexcept { return cells_; }
+  [[nodiscard]] Cells& cells() noexcept { return cells_; }
 
   /// The present false-positive rate. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept {
@@ -127,7 +128,9 @@ class BitLink {
   template <class Positions>
   void prefetch(Positions positions, unsigned count) const noexcept {
     for (unsigned i = 0; i < count; ++i) {
-      __builtin_prefetch(&cells()[static_cast<std::size_t>(positions.next() / 8)]);
+      if (const auto byte = static_cast<std::size_t>(positions.next() / 8); byte < cells_.present().size()) {
+        __builtin_prefetch(&cells_.present()[byte]);
+      }
     }
   }
   /// Whether the next `count` positions are set; advances beyond them if they are.
@@ -135,18 +138,19 @@ class BitLink {
   [[nodiscard]] bool contains(Positions& positions, unsigned count) const noexcept {
     for (unsigned i = 0; i < count; ++i) {
       const std::uint64_t position = positions.next();
-      if ((cells()[static_cast<std::size_t>(position / 8)] & mask(position)) == std::byte{}) {
+      const auto byte = static_cast<std::size_t>(position / 8);
+      if (byte >= cells_.present().size() || (cells_.present()[byte] & mask(position)) == std::byte{}) {
         return false;
       }
     }
     return true;
   }
-  /// Sets a key's bits, and counts the key.
+  /// Sets a key's bits, and counts the key. Pre: all cells are present.
   template <class Positions>
   void insert(Positions positions) noexcept {
     for (unsigned i = 0; i < probes_per_key(); ++i) {
       const std::uint64_t position = positions.next();
-      cells()[static_cast<std::size_t>(position / 8)] |= mask(position);
+      cells_.present()[static_cast<std::size_t>(position / 8)] |= mask(position);
     }
     ++shape_.keys_inserted;
   }
@@ -163,7 +167,7 @@ class BitLink {
 
   [[nodiscard]] std::uint64_t set_bits() const noexcept {
     std::uint64_t set = 0;
-    std::span<const std::byte> rest = cells();
+    std::span<const std::byte> rest = cells_.present();
     while (!rest.empty()) {
       std::uint64_t word = 0;
       const std::size_t count = std::min(rest.size(), sizeof(word));
@@ -174,7 +178,7 @@ class BitLink {
     return set;
   }
 
-  Region cells_;
+  Cells cells_;
   LinkShape shape_;
   Modulus modulus_;
 };
@@ -353,6 +357,9 @@ class LinkedBloom {
       if (const AddResult opened = static_cast<Derived&>(*this).open_link(); opened != AddResult::fresh) {
         return opened;
       }
+    }
+    if (!links_.back().cells().make_whole(memory_)) {
+      return AddResult::out_of_memory;
     }
     links_.back().insert(Positions(key, links_.back().modulus()));
     return AddResult::fresh;

@@ -115,8 +115,8 @@ Result<ValkeyBloom> ValkeyBloom::clone() const {
   ValkeyBloom copy(rule_, memory());
   copy.set_seed(std::as_bytes(std::span(seed_)));
   for (const BitLink& filter : links()) {
-    MANKAI_TRY(copy.append_filter(filter.shape()));
-    std::ranges::copy(filter.cells(), copy.links().back().cells().begin());
+    MANKAI_ASSIGN(auto cells, filter.cells().clone(memory()));
+    copy.links().emplace_back(filter.shape(), std::move(cells));
   }
   return copy;
 }
@@ -144,7 +144,7 @@ Result<void> ValkeyBloom::take_filter(std::span<const std::byte> bytes) {
     return fail(ErrorCode::corrupt, "a filter with another seed");
   }
   MANKAI_TRY(append_filter({.bits = cells_bytes * 8, .fpr = fpr_of(links().size()), .probes_per_key = probes}));
-  std::ranges::copy(cells, links().back().cells().begin());
+  std::ranges::copy(cells, links().back().cells().present().begin());
   return {};
 }
 
@@ -171,7 +171,7 @@ ByteBuffer ValkeyBloom::bytes_of_filter(const BitLink& filter) const {
   append_number(out, std::uint64_t{filter.cells_bytes()});
   append_number(out, std::uint32_t{filter.probes_per_key()});
   append(out, std::as_bytes(std::span(seed_)));
-  append(out, filter.cells());
+  append(out, filter.cells().present());
   return out;
 }
 

@@ -220,9 +220,11 @@ double ConvertedBloom::fpr_estimate() const noexcept {
 }
 
 WorkShape ConvertedBloom::work_shape() const noexcept {
-  WorkShape shape =
-      own_ ? redis::work_shape(*own_) : visit_links([](const auto& links) { return redis::work_shape(links); });
+  const WorkShape of_links = visit_links([](const auto& links) { return redis::work_shape(links); });
+  WorkShape shape = own_ ? redis::work_shape(*own_) : of_links;
   shape.slices = slice_count();
+  shape.per_item = of_links.per_item + (own_ ? own_->slice_count() : 0);
+  shape.per_opened = 1;
   return shape;
 }
 

@@ -33,7 +33,8 @@ namespace mankai::redis {
 template <class Filter>
 [[nodiscard]] std::size_t heap_bytes_of_links(const Filter& filter) noexcept {
   std::size_t bytes = 0;
-  for_each_slice(filter, [&](const auto& link) { bytes += sizeof(link) + engine_bytes(link.cells_bytes()); });
+  for_each_slice(filter,
+                 [&](const auto& link) { bytes += sizeof(link) + engine_bytes(link.cells().present().size()); });
   return bytes;
 }
 

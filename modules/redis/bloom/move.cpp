@@ -33,12 +33,16 @@ const char* load_error(const Error& error, std::uint64_t end, std::uint64_t tota
 }
 
 // Errors: to be replied.
-Result<void> load_header_of_redisbloom(BloomLookup& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
+Result<void> load_header_of_redisbloom(const Call& call, BloomLookup& lookup, std::span<const std::byte> header,
+                                       MemoryLimit& limit) {
   MANKAI_TRY(lookup.must_be_absent());
   lookup.limit(limit);
-  auto made = BloomValue::from_redisbloom(header);
+  auto made = BloomValue::from_redisbloom(header, cells_of_header(call));
   if (!made) {
     return refuse(made.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData);
+  }
+  if (!limit.would_grant(made->redisbloom()->cells_bytes())) {
+    return refuse(memory_error(kNoMemory));
   }
   lookup.set(std::make_unique<BloomKey>(std::move(*made)));
   return {};
@@ -48,7 +52,9 @@ Result<void> load_header_of_redisbloom(BloomLookup& lookup, std::span<const std:
 Result<void> load_cells_of_redisbloom(takeover::BloomChain& filter, const Chunk& chunk) {
   switch (filter.load_chunk(static_cast<std::uint64_t>(chunk.iterator), chunk.data)) {
     case takeover::BloomChain::ChunkStatus::copied: return {};
-    case takeover::BloomChain::ChunkStatus::no_link: return refuse(kBadOffset);
+    case takeover::BloomChain::ChunkStatus::no_link:
+    case takeover::BloomChain::ChunkStatus::too_early: return refuse(kBadOffset);
+    case takeover::BloomChain::ChunkStatus::out_of_memory: return refuse(memory_error(kNoMemory));
     case takeover::BloomChain::ChunkStatus::too_big: return refuse(kTooBig);
     case takeover::BloomChain::ChunkStatus::bad_iterator: break;
   }
@@ -79,7 +85,7 @@ Result<void> load_bloom_cells(const BloomLookup& lookup, const Chunk& chunk, Mem
 }
 
 // By the contract, a header for a filter that exists is bad data. Errors: to be replied.
-Result<void> load_bloom_chunk(BloomLookup& lookup, const Chunk& chunk, MemoryLimit& limit) {
+Result<void> load_bloom_chunk(const Call& call, BloomLookup& lookup, const Chunk& chunk, MemoryLimit& limit) {
   // AOF files of RedisBloom before 2.2.7 have headers at 0.
   const bool is_old_header = chunk.iterator == 0 && lookup.is_absent();
   if (chunk.iterator != kHeaderIterator && !is_old_header) {
@@ -91,7 +97,7 @@ Result<void> load_bloom_chunk(BloomLookup& lookup, const Chunk& chunk, MemoryLim
   if (!is_header_of_redisbloom(chunk.data)) {
     return is_old_header ? refuse(kNotFound) : load_header(lookup, chunk.data, limit);
   }
-  const auto loaded = load_header_of_redisbloom(lookup, chunk.data, limit);
+  const auto loaded = load_header_of_redisbloom(call, lookup, chunk.data, limit);
   return loaded || !is_old_header ? loaded : refuse(kNotFound);
 }
 
@@ -150,7 +156,8 @@ Answer bloom_loadchunk(Call& call) {
   }
   MemoryLimit limit(call.context());
   BloomLookup lookup(call, kRead | kWrite);
-  MANKAI_TRY(load_bloom_chunk(lookup, {.iterator = *iterator, .data = std::as_bytes(std::span(call.text(3)))}, limit));
+  MANKAI_TRY(
+      load_bloom_chunk(call, lookup, {.iterator = *iterator, .data = std::as_bytes(std::span(call.text(3)))}, limit));
   return finish_load(call, lookup, BloomValue::kFamily.load_command);
 }
 

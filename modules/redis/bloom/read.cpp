@@ -137,7 +137,7 @@ Answer bloom_mexists(Call& call) {
   const BloomLookup lookup(call, kRead);
   MANKAI_TRY(lookup.may_be_absent());
   const KeyBatch batch(call, 2);
-  if (lookup.value() != nullptr && is_too_much(call, batch.keys().size() * lookup.value()->slice_count())) {
+  if (lookup.value() != nullptr && is_too_much(call, batch.keys().size() * lookup.value()->work_shape().per_item)) {
     return refuse(kTooMuchWork);
   }
   const std::span<bool> outcomes = batch.answers();

@@ -242,7 +242,7 @@ WorkShape BloomValue::work_shape() const noexcept {
       return redis::work_shape(filter, !is_nonscaling_);
     } else {
       if (filter.growth_factor() > 1) {  // sub-filters are doubled, so there is seldom one more
-        return WorkShape{.slices = filter.slice_count() + 1, .room = kPlentyOfRoom, .newest = kPlentyOfRoom};
+        return WorkShape{.slices = filter.slice_count(), .newest = kPlentyOfRoom, .expansion = 1};
       }
       const auto& newest = filter.slice(filter.slice_count() - 1);
       const std::uint64_t taken = std::min(newest.taken_slots(), newest.capacity_keys());
@@ -321,8 +321,8 @@ Result<BloomValue> BloomValue::load_foreign(takeover::FieldReader& reader, std::
   }
 }
 
-Result<BloomValue> BloomValue::from_redisbloom(std::span<const std::byte> header) {
-  return taken_over(takeover::BloomChain::from_header(header, takeover::BloomChain::kNoLimit, engine_memory()));
+Result<BloomValue> BloomValue::from_redisbloom(std::span<const std::byte> header, takeover::CellsOfHeader cells) {
+  return taken_over(takeover::BloomChain::from_header(header, takeover::BloomChain::kNoLimit, engine_memory(), cells));
 }
 
 Result<BloomValue> BloomValue::from_valkey(std::span<const std::byte> blob) {

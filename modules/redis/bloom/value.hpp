@@ -84,7 +84,8 @@ class BloomValue {
   void rewrite_foreign(const EmitCommand& emit) const;
   [[nodiscard]] Result<BloomValue> copy_foreign() const;
   /// RedisBloom's filter of a header, without its cells. Errors: corrupt, out_of_space.
-  [[nodiscard]] static Result<BloomValue> from_redisbloom(std::span<const std::byte> header);
+  [[nodiscard]] static Result<BloomValue> from_redisbloom(std::span<const std::byte> header,
+                                                          takeover::CellsOfHeader cells);
   /// valkey-bloom's filter of a blob of its BF.LOAD. Errors: corrupt, unsupported_version, out_of_space.
   [[nodiscard]] static Result<BloomValue> from_valkey(std::span<const std::byte> blob);
   /// Null, unless the filter is RedisBloom's.

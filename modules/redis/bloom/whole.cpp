@@ -72,13 +72,15 @@ Answer bloom_merge(Call& call) {
 }
 
 Answer bloom_clear(Call& call) {
+  MemoryLimit limit(call.context());
   BloomLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(lookup.must_be_whole());
+  limit.set_growing(lookup.found()->memory_bytes());
   if (!lookup.value()->is_empty()) {
     // A new one instead of a cleared one, so that the memory of its growth is released.
     auto like = lookup.value()->create_like();
     if (!like) {
-      return refuse(kNoMemory);
+      return refuse(memory_error(kNoMemory));
     }
     lookup.replace(std::make_unique<BloomKey>(std::move(*like)));  // a converted filter becomes one of ours
     engine.replicate_verbatim(call.context());

@@ -98,6 +98,9 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   if (created != nullptr) {
     replicate_creation(call, settings, value);
   }
+  if (created == nullptr && value.foreign_format()) {
+    limit.set_growing(lookup.found()->memory_bytes());
+  }
   advance_if_expiring(call, value);
   const AddReport report = value.add(batch.keys(), fresh);
 
@@ -340,7 +343,7 @@ Answer bloom_rem(Call& call) {
   if (!lookup.value()->is_deletable()) {
     return refuse("ERR nothing can be removed from this filter: reserve one with DELETABLE");
   }
-  if (is_too_much(call, batch.keys().size() * lookup.value()->slice_count())) {
+  if (is_too_much(call, batch.keys().size() * lookup.value()->work_shape().per_item)) {
     return refuse(kTooMuchWork);
   }
   std::vector<String*> gone;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "mankai/base/number.hpp"
 #include "modules/redis/cms/any.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/layout.hpp"
@@ -142,7 +143,8 @@ const char* text_of(takeover::CountMin::Fault fault) noexcept {
 template <class Count>
 Answer reply_counts(const Call& call, const AnySketch& sketch, std::size_t step, const Count& count) {
   const std::size_t all = (call.size() - kFirstItem) / step;
-  if (is_too_much(call, all * sketch.shape().depth)) {
+  const std::uint64_t hashed = sketch.theirs() != nullptr ? weighed_items(call, kFirstItem, step) : all;
+  if (is_too_much(call, multiply_saturating(hashed, sketch.shape().depth))) {
     return refuse(kTooDeep);
   }
   call.array(all);

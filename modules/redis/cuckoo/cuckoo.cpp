@@ -24,7 +24,7 @@ class Question {
     if (lookup_.value() == nullptr) {
       return lookup_.found() == nullptr ? Result<void>() : refuse(kIncomplete);
     }
-    if (is_too_much(call, batch_.keys().size() * value().slice_count())) {
+    if (is_too_much(call, batch_.keys().size() * value().work_per_item())) {
       return refuse(kTooMuchWork);
     }
     if (const auto* chain = value().redisbloom(); chain != nullptr) {

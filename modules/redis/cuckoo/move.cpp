@@ -13,7 +13,8 @@ constexpr const char* kBadPosition = "Invalid position";
 bool is_header_of_ours(std::string_view header) noexcept { return header.starts_with("mankai"); }
 
 // Errors: to be replied.
-Result<void> load_cuckoo_header(CuckooLookup& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
+Result<void> load_cuckoo_header(const Call& call, CuckooLookup& lookup, std::span<const std::byte> header,
+                                MemoryLimit& limit) {
   MANKAI_TRY(lookup.must_be_absent());
   const auto shape = takeover::CuckooShape::of_header(header);
   constexpr const char* kNotCreated = "Couldn't create filter!";
@@ -24,7 +25,7 @@ Result<void> load_cuckoo_header(CuckooLookup& lookup, std::span<const std::byte>
   if (!limit.would_grant(shape->cells())) {
     return refuse(memory_error(kNotCreated));
   }
-  auto made = CuckooValue::from_redisbloom(*shape);
+  auto made = CuckooValue::from_redisbloom(*shape, cells_of_header(call));
   if (!made) {
     return refuse(memory_error(kNotCreated));
   }
@@ -36,10 +37,11 @@ Result<void> load_cuckoo_header(CuckooLookup& lookup, std::span<const std::byte>
 Result<void> load_cuckoo_cells(CuckooLookup& lookup, const Chunk& chunk, MemoryLimit& limit) {
   auto* chain = lookup.value() != nullptr ? lookup.value()->redisbloom() : nullptr;
   if (chain != nullptr) {
+    constexpr const char* kNotLoaded = "Couldn't load chunk!";
     return chunk.iterator > 0 && !chunk.data.empty() &&
                    chain->load_chunk(static_cast<std::uint64_t>(chunk.iterator), chunk.data)
                ? Result<void>()
-               : refuse("Couldn't load chunk!");
+               : refuse(memory_error(kNotLoaded));
   }
   return lookup.found() == nullptr || chunk.iterator > 0 ? load_cells(lookup, chunk, limit) : refuse(kBadData);
 }
@@ -84,7 +86,7 @@ Answer cuckoo_loadchunk(Call& call) {
     MANKAI_TRY(load_cuckoo_cells(lookup, chunk, limit));
   } else {
     MANKAI_TRY(is_header_of_ours(text) ? load_header(lookup, chunk.data, limit)
-                                       : load_cuckoo_header(lookup, chunk.data, limit));
+                                       : load_cuckoo_header(call, lookup, chunk.data, limit));
   }
   return finish_load(call, lookup, CuckooValue::kFamily.load_command);
 }

@@ -1,12 +1,25 @@
 #include "modules/redis/cuckoo/value.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/base/number.hpp"
 
 namespace mankai::redis {
 
 using takeover::CuckooChain;
 using takeover::CuckooShape;
+
+namespace {
+
+std::uint64_t work_of_bucket(const CuckooShape& shape) noexcept {
+  constexpr std::uint64_t kCellsPerUnit = 16;
+  return divide_up<std::uint64_t>(shape.bucket_cells, kCellsPerUnit);
+}
+
+}  // namespace
 
 Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
   if (settings.layout == Layout::redisbloom) {
@@ -14,7 +27,7 @@ Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
                   CuckooShape::of_capacity(settings.capacity_keys, static_cast<std::uint16_t>(settings.bucket_size),
                                            static_cast<std::uint16_t>(settings.max_iterations),
                                            static_cast<std::uint16_t>(settings.expansion)));
-    return from_redisbloom(shape);
+    return from_redisbloom(shape, takeover::CellsOfHeader::all);
   }
   // Items that expire and can be deleted need counts: see cuckoo.hpp.
   constexpr std::uint32_t kCountsWithTtl = 2;
@@ -45,8 +58,8 @@ Result<CuckooValue> CuckooValue::taken_over(Result<CuckooChain> filter) {
   return CuckooValue(std::make_unique<CuckooChain>(std::move(*filter)));
 }
 
-Result<CuckooValue> CuckooValue::from_redisbloom(const CuckooShape& shape) {
-  return taken_over(CuckooChain::create(shape, engine_memory()));
+Result<CuckooValue> CuckooValue::from_redisbloom(const CuckooShape& shape, takeover::CellsOfHeader cells) {
+  return taken_over(CuckooChain::create(shape, engine_memory(), cells));
 }
 
 std::optional<std::size_t> CuckooValue::foreign_format() const noexcept {
@@ -122,6 +135,35 @@ CuckooShape CuckooValue::shape() const noexcept {
 
 std::size_t CuckooValue::slice_count() const noexcept {
   return redisbloom() != nullptr ? redisbloom()->shape().filters : own()->slice_count();
+}
+
+std::uint64_t CuckooValue::work_per_item() const noexcept {
+  return redisbloom() != nullptr ? redisbloom()->shape().filters * work_of_bucket(redisbloom()->shape())
+                                 : own()->slice_count();
+}
+
+// The number of items in a header may be forged, so each item may find its buckets full.
+std::uint64_t CuckooValue::work_of_adding(std::uint64_t items, std::uint64_t opened) const noexcept {
+  std::uint64_t per_item = slice_count() + opened / 2;
+  if (redisbloom() != nullptr) {
+    per_item = (per_item + redisbloom()->shape().max_iterations) * work_of_bucket(redisbloom()->shape());
+  }
+  return items * per_item;
+}
+
+std::uint64_t CuckooValue::work_of_deleting(std::uint64_t items) const noexcept {
+  constexpr std::uint64_t kCellsPerUnit = 8;
+  constexpr std::uint64_t kMostSearched = 64;
+  std::uint64_t work = items * work_per_item();
+  if (redisbloom() != nullptr && slice_count() > 1) {
+    const CuckooShape& shape = redisbloom()->shape();
+    const std::uint64_t left = shape.items - std::min(shape.items, items);
+    const std::uint64_t compactions = (items - 1) / (left / 10 + 1);
+    const std::uint64_t searched = divide_up(std::min(shape.filters, kMostSearched), kCellsPerUnit);
+    const std::uint64_t pass = (shape.cells() - shape.cells_of(0)) / kCellsPerUnit * searched;
+    work = add_saturating(work, multiply_saturating(compactions, pass));
+  }
+  return work;
 }
 
 ImageParts CuckooValue::parts() const {

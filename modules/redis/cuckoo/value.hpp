@@ -66,7 +66,8 @@ class CuckooValue {
   void rewrite_foreign(const EmitCommand& emit) const;
   [[nodiscard]] Result<CuckooValue> copy_foreign() const;
   /// RedisBloom's filter of a header, without its cells. Errors: corrupt, out_of_space.
-  [[nodiscard]] static Result<CuckooValue> from_redisbloom(const takeover::CuckooShape& shape);
+  [[nodiscard]] static Result<CuckooValue> from_redisbloom(const takeover::CuckooShape& shape,
+                                                           takeover::CellsOfHeader cells);
 
   /// Null if the filter is RedisBloom's.
   [[nodiscard]] Cuckoo* own() noexcept;
@@ -89,6 +90,14 @@ class CuckooValue {
   /// What clients are told: `buckets` of our own filters is that of all sub-filters.
   [[nodiscard]] takeover::CuckooShape shape() const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept;
+  /// Units of work (work.hpp) of an item in all sub-filters: RedisBloom's may have large buckets.
+  [[nodiscard]] std::uint64_t work_per_item() const noexcept;
+  /// The same of the room that additions search for, which takes an item `max_iterations` moves at worst, if `opened`
+  /// sub-filters are opened meanwhile.
+  [[nodiscard]] std::uint64_t work_of_adding(std::uint64_t items, std::uint64_t opened) const noexcept;
+  /// The same of deletions. In RedisBloom's layout they compact the filter now and then; of that, the first time is not
+  /// counted: it is what CF.COMPACT takes.
+  [[nodiscard]] std::uint64_t work_of_deleting(std::uint64_t items) const noexcept;
   [[nodiscard]] ImageParts parts() const;
   /// Bytes that the filter allocates from the engine, without this object.
   [[nodiscard]] std::size_t heap_bytes() const noexcept;

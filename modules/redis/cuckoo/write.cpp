@@ -171,23 +171,17 @@ bool has_room_of_expired(const Cuckoo& filter) noexcept {
   return filter.has_time() && filter.fill_ratio() < kRoomy;
 }
 
-// Items times sub-filters, those included that the items may open.
-std::uint64_t work_of(const takeover::CuckooShape& shape, std::uint64_t items) noexcept {
-  const std::uint64_t opened = shape.expansion == 1 ? items / shape.cells_of(shape.filters - 1) : 0;
-  // A filter of a fixed size searches to the end for room that it does not have.
-  const bool may_be_full = shape.expansion == 0 && shape.items + items > shape.cells() / 2;
-  return items * (shape.filters + opened / 2 + (may_be_full ? shape.max_iterations : 0));
-}
-
+// Includes the sub-filters that the items may open.
 std::uint64_t work_of(const CuckooValue& value, const Adding& adding, bool is_new) noexcept {
   const std::uint64_t items = adding.items.size();
   if (value.redisbloom() != nullptr) {
-    return work_of(value.redisbloom()->shape(), items);
+    const takeover::CuckooShape& shape = value.redisbloom()->shape();
+    return value.work_of_adding(items, shape.expansion == 1 ? items / shape.cells_of(shape.filters - 1) : 0);
   }
   const Cuckoo& filter = *value.own();
   const std::uint64_t newest = filter.slice(filter.slice_count() - 1).capacity_keys();
-  const std::uint64_t opened = !is_new && adding.only_new && filter.growth_factor() == 1 ? items / newest : 0;
-  return items * (filter.slice_count() + opened / 2);
+  const bool may_open = !is_new && adding.only_new && filter.growth_factor() == 1;
+  return value.work_of_adding(items, may_open ? items / newest : 0);
 }
 
 // Whether the filter takes no items any more: checked once per command. RedisBloom also checks filters that the command
@@ -226,11 +220,10 @@ Result<std::unique_ptr<CuckooKey>> create_filter(const Call& call, Adding& addin
 
 /// Adds items to the key's filter, which is made where there is none. Shape: outcomes[c], at first out_of_memory.
 /// Errors: to be replied.
-Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, const char* event,
+Result<void> add(const Call& call, MemoryLimit& limit, Adding& adding, CuckooSettings settings, const char* event,
                  std::span<Outcome> outcomes) {
   std::vector<String*> some;
   some.reserve(outcomes.size() == 1 ? 0 : outcomes.size());
-  MemoryLimit limit(call.context());
   CuckooLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
@@ -246,6 +239,9 @@ Result<void> add(const Call& call, Adding& adding, CuckooSettings settings, cons
   CuckooValue& value = *lookup.value();
   if (!is_new && is_too_much(call, work_of(value, adding, false))) {
     return refuse(kTooMuchWork);
+  }
+  if (!is_new && value.redisbloom() != nullptr) {
+    limit.set_growing(lookup.found()->memory_bytes());
   }
   advance_if_expiring(call, value);
   const bool has_no_room = has_reached_limit(call, value, is_new);
@@ -295,7 +291,8 @@ Answer add_single(Call& call, bool only_new, const char* event) {
     MANKAI_TRY(adding.expiry.read(call, i));
   }
   Outcome outcome = Outcome::out_of_memory;
-  MANKAI_TRY(add(call, adding, default_cuckoo_settings(), event, std::span(&outcome, 1)));
+  MemoryLimit limit(call.context());
+  MANKAI_TRY(add(call, limit, adding, default_cuckoo_settings(), event, std::span(&outcome, 1)));
   switch (outcome) {
     case Outcome::added: return call.truth(true);
     case Outcome::known: return call.truth(false);
@@ -345,7 +342,8 @@ Answer insert_many(Call& call, bool only_new, const char* event) {
     return call.wrong_arity();
   }
   std::vector<Outcome> outcomes(read.adding.items.size(), Outcome::out_of_memory);
-  MANKAI_TRY(add(call, read.adding, read.settings, event, outcomes));
+  MemoryLimit limit(call.context());
+  MANKAI_TRY(add(call, limit, read.adding, read.settings, event, outcomes));
   const bool has_numbers = only_new || !call.is_resp3();
   call.array(outcomes.size());
   for (const Outcome outcome : outcomes) {
@@ -375,6 +373,17 @@ void replicate_deleted(const Call& call, const CuckooValue& value, std::span<con
   }
 }
 
+// Makes all cells present of a filter that is loaded in chunks, before they are moved. Errors: to be replied.
+Result<void> make_whole(const Call& call, const CuckooLookup& lookup) {
+  takeover::CuckooChain* chain = lookup.value()->redisbloom();
+  if (chain == nullptr) {
+    return {};
+  }
+  MemoryLimit limit(call.context());
+  limit.set_growing(lookup.found()->memory_bytes());
+  return chain->make_whole() ? Result<void>() : refuse(memory_error(kNoMemory));
+}
+
 /// Deletes items; each outcome says whether a unit was taken. Errors: to be replied.
 Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
   CuckooLookup lookup(call, kRead | kWrite);
@@ -387,9 +396,10 @@ Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
       return refuse("ERR " + can_erase.error().detail);
     }
   }
-  if (is_too_much(call, outcomes.size() * value.slice_count())) {
+  if (is_too_much(call, value.work_of_deleting(outcomes.size()))) {
     return refuse(kTooMuchWork);
   }
+  MANKAI_TRY(make_whole(call, lookup));
   advance_if_expiring(call, value);
   bool is_changed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -441,6 +451,7 @@ Answer cuckoo_compact(Call& call) {
   if (lookup.value() == nullptr) {
     return refuse(lookup.found() == nullptr ? "Cuckoo filter was not found" : kIncomplete);
   }
+  MANKAI_TRY(make_whole(call, lookup));
   advance_if_expiring(call, *lookup.value());
   lookup.value()->compact();
   engine.replicate_verbatim(call.context());

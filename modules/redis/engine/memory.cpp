@@ -29,12 +29,21 @@ std::atomic<std::uint64_t> blocks_moved = 0;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
+// What valkey-bloom grants a filter by default; and as much as legitimate expansions take.
+constexpr std::uint64_t kMostGrowth = std::uint64_t{128} << 20;
+constexpr std::uint64_t kMostGrowthFactor = 64;
+
+constexpr const char* kFilterTooLarge = "ERR the filter would be larger than filter-memory-limit allows";
+constexpr const char* kGrowthTooLarge =
+    "ERR the filter would grow by more than 128 MiB and 64 times its size at once: reserve a larger one";
+
 /// What the running command may allocate. The engine's flags are requested only when a block needs them: most commands
 /// allocate nothing, and the engine computes its memory use to answer.
 struct Allowance {
   Context* context = nullptr;  ///< of the command, during the lifetime of a MemoryLimit
   std::uint64_t filter_bytes = kNoLimit;
-  bool is_filter_too_large = false;
+  std::uint64_t growth_bytes = kNoLimit;
+  const char* refusal = nullptr;  ///< the error of a limit that refused a block
 };
 Allowance allowance;
 constinit IntegerSetting filter_limit{.initial = 0, .least = 0, .most = std::numeric_limits<long long>::max()};
@@ -44,14 +53,17 @@ unsigned context_flags() noexcept { return static_cast<unsigned>(engine.get_cont
 
 bool is_exempt(unsigned flags) noexcept { return (flags & (kContextReplicated | kContextLoading)) != 0; }
 
-bool take_allowance(std::size_t bytes) noexcept {
-  if (bytes > allowance.filter_bytes && !is_exempt(context_flags())) {
-    allowance.is_filter_too_large = true;
+bool take(std::uint64_t& left, std::size_t bytes, const char* refusal) noexcept {
+  if (bytes > left && !is_exempt(context_flags())) {
+    allowance.refusal = refusal;
     return false;
   }
-  allowance.filter_bytes -=
-      allowance.filter_bytes == kNoLimit ? 0 : std::min<std::uint64_t>(allowance.filter_bytes, bytes);
+  left -= left == kNoLimit ? 0 : std::min<std::uint64_t>(left, bytes);
   return true;
+}
+
+bool take_allowance(std::size_t bytes) noexcept {
+  return take(allowance.filter_bytes, bytes, kFilterTooLarge) && take(allowance.growth_bytes, bytes, kGrowthTooLarge);
 }
 
 /// Allocates a block, then asks the engine how much memory is used with it.
@@ -103,10 +115,11 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
     return nullptr;
   }
   const std::size_t wanted = engine_bytes(bytes);
+  const Allowance before = allowance;
   void* block = allocate_in_limit(wanted);
   if (block != nullptr && !is_aligned(block)) {
     engine.free(block);
-    allowance.filter_bytes += allowance.filter_bytes == kNoLimit ? 0 : wanted;
+    allowance = before;
     block = allocate_in_limit(wanted + kCacheLineBytes);
   }
   if (block == nullptr) {
@@ -174,8 +187,13 @@ bool MemoryLimit::has_room(std::uint64_t used_bytes) noexcept {
   if (most == 0 || used_bytes < most || is_exempt(context_flags())) {
     return true;
   }
-  allowance.is_filter_too_large = true;
+  allowance.refusal = kFilterTooLarge;
   return false;
+}
+
+void MemoryLimit::set_growing(std::uint64_t used_bytes) noexcept {
+  allowance.growth_bytes =
+      std::max(kMostGrowth, std::min(used_bytes, kNoLimit / kMostGrowthFactor) * kMostGrowthFactor);
 }
 
 // The engine does not report its free memory, so the block is allocated and freed untouched.
@@ -183,13 +201,15 @@ bool MemoryLimit::would_grant(std::uint64_t bytes) noexcept {
   if (is_exempt(context_flags())) {
     return true;
   }
+  const std::uint64_t filter_bytes = allowance.filter_bytes;
   void* block = bytes < std::numeric_limits<std::size_t>::max() / 2 ? allocate_in_limit(engine_bytes(bytes)) : nullptr;
+  allowance.filter_bytes = filter_bytes;
   engine.free(block);
   return block != nullptr;
 }
 
 const char* memory_error(const char* otherwise) noexcept {
-  return allowance.is_filter_too_large ? "ERR the filter would be larger than filter-memory-limit allows" : otherwise;
+  return allowance.refusal != nullptr ? allowance.refusal : otherwise;
 }
 
 int register_memory_configs(Context* context) noexcept {

@@ -21,8 +21,8 @@ namespace mankai::redis {
 
 /// During its lifetime, two limits hold. A block of 1 MiB or more is refused if it takes the engine over maxmemory: the
 /// engine checks only before a command, and one command may request gigabytes. Any block is refused if it takes a
-/// filter over filter-memory-limit. Replicas and loading are exempt: they must have what the primary has. Threads: the
-/// engine's main thread; one object at a time.
+/// filter over filter-memory-limit, or makes one that was taken over grow out of proportion. Replicas and loading are
+/// exempt: they must have what the primary has. Threads: the engine's main thread; one object at a time.
 class MemoryLimit {
  public:
   explicit MemoryLimit(Context* context) noexcept;
@@ -32,6 +32,9 @@ class MemoryLimit {
 
   /// Later allocations are for a filter that already uses so many bytes.
   void set_filter(std::uint64_t used_bytes) noexcept;
+  /// Later allocations are growth that a filter demands by its parameters, which may be forged: at most 128 MiB, or 64
+  /// times its bytes if that is more.
+  void set_growing(std::uint64_t used_bytes) noexcept;
   /// Whether a block of so many bytes would be granted now. A filter that allocates in steps asks before the first one
   /// whether there is room for the last.
   [[nodiscard]] bool would_grant(std::uint64_t bytes) noexcept;
@@ -39,7 +42,7 @@ class MemoryLimit {
   [[nodiscard]] bool has_room(std::uint64_t used_bytes) noexcept;
 };
 
-/// The error to reply after a failed allocation: `otherwise`, unless filter-memory-limit refused a block.
+/// The error to reply after a failed allocation: `otherwise`, unless a limit of filters refused a block.
 [[nodiscard]] const char* memory_error(const char* otherwise) noexcept;
 
 /// Registers filter-memory-limit, the maximal bytes of one filter (0: no limit), its name in valkey-bloom, and

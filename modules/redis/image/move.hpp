@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "mankai/takeover/cells.hpp"
 #include "modules/redis/engine/commands.hpp"
 #include "modules/redis/image/key.hpp"
 
@@ -22,6 +23,11 @@ struct Chunk {
   long long iterator = 0;
   std::span<const std::byte> data;
 };
+
+/// Replicas and AOF files may have a header as the only word about an empty filter, which is to be filled.
+[[nodiscard]] inline takeover::CellsOfHeader cells_of_header(const Call& call) noexcept {
+  return call.is_from_client() ? takeover::CellsOfHeader::arriving : takeover::CellsOfHeader::all;
+}
 
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept;
 Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mankai/base/duration.hpp"
+#include "mankai/base/number.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/layout.hpp"
 #include "modules/redis/engine/moment.hpp"
@@ -35,9 +36,27 @@ Result<void> must_exist(const TopLookup& lookup) {
   return lookup.is_absent() ? refuse("TopK: key does not exist") : lookup.must_be_whole();
 }
 
-// An item takes a pass over the list at worst.
-Result<void> must_be_short(const Call& call, const AnyTopList& list, std::size_t items) {
-  return is_too_much(call, items * (1 + std::uint64_t{list.most()}))
+// Nothing for a wrong one.
+std::optional<std::uint32_t> increment_at(const Call& call, std::size_t index) noexcept {
+  const long long value = call.integer(index).value_or(-1);
+  return value >= 0 && value <= TopList::kMostIncrement ? std::optional(static_cast<std::uint32_t>(value))
+                                                        : std::nullopt;
+}
+
+// An item takes a pass over the list at worst. In a list of RedisBloom it is hashed and counted in each row, where each
+// unit of its increment may be drawn. Items are at every `step` arguments from `first` on, and between them increments.
+Result<void> must_be_short(const Call& call, const AnyTopList& list, std::size_t first, std::size_t step) {
+  constexpr std::uint64_t kDrawsPerUnit = 16;
+  std::uint64_t work = (call.size() - first) / step * (1 + std::uint64_t{list.most()});
+  if (list.theirs() != nullptr) {
+    std::uint64_t drawn = 0;
+    for (std::size_t i = first + 1; step == 2 && i < call.size(); i += step) {
+      drawn += increment_at(call, i).value_or(0);
+    }
+    work = add_saturating(work, multiply_saturating(weighed_items(call, first, step) + drawn / kDrawsPerUnit,
+                                                    std::uint64_t{list.settings().depth}));
+  }
+  return is_too_much(call, work)
              ? refuse("ERR too many items in one command for a list of this length; send fewer items per command")
              : Result<void>();
 }
@@ -163,13 +182,6 @@ Answer topk_reserve(Call& call) {
   return call.ok();
 }
 
-// Nothing for a wrong one.
-std::optional<std::uint32_t> increment_at(const Call& call, std::size_t index) noexcept {
-  const long long value = call.integer(index).value_or(-1);
-  return value >= 0 && value <= TopList::kMostIncrement ? std::optional(static_cast<std::uint32_t>(value))
-                                                        : std::nullopt;
-}
-
 // Replicates what was counted: as it was sent, or for a list whose counts decay as INCRBYAT. `pairs` has room.
 void replicate(const Call& call, std::span<String*> counted, std::size_t step, std::optional<Moment> at,
                std::vector<String*>& pairs) {
@@ -261,7 +273,7 @@ Answer count_items(const Call& call, std::size_t first, std::size_t step, std::o
   MANKAI_TRY(must_exist(lookup));
   AnyTopList& list = *lookup.value();
   const std::size_t all = (call.size() - first) / step;
-  MANKAI_TRY(must_be_short(call, list, all));
+  MANKAI_TRY(must_be_short(call, list, first, step));
   lookup.limit(limit);
   if (!has_room(call, lookup, limit)) {
     return refuse(memory_error(kNoMemory));
@@ -315,7 +327,7 @@ Answer reply_each(const Call& call, const Reply& reply) {
   const TopLookup lookup(call, kRead);
   MANKAI_TRY(must_exist(lookup));
   if (takes_passes || lookup.value()->theirs() != nullptr) {
-    MANKAI_TRY(must_be_short(call, *lookup.value(), call.size() - kFirstItem));
+    MANKAI_TRY(must_be_short(call, *lookup.value(), kFirstItem, 1));
   }
   call.array(call.size() - kFirstItem);
   for (std::size_t i = kFirstItem; i < call.size(); ++i) {
