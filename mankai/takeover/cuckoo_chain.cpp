@@ -258,6 +258,14 @@ std::span<std::byte> CuckooChain::bucket(Filter& filter, std::uint64_t at) const
   return filter.cells.present().subspan((at & filter.mask) * shape_.bucket_cells, shape_.bucket_cells);
 }
 
+std::uint64_t CuckooChain::absent_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < filters_.size() && !is_whole_; ++i) {
+    bytes += filters_[i].cells.is_whole() ? 0 : filters_[i].cells.size();
+  }
+  return bytes;
+}
+
 Result<void> CuckooChain::make_whole() {
   for (std::size_t i = 0; i < filters_.size() && !is_whole_; ++i) {
     MANKAI_TRY(filters_[i].cells.make_whole(memory_));
@@ -405,12 +413,11 @@ std::uint64_t CuckooChain::count(std::string_view key) const noexcept {
 }
 
 void CuckooChain::compact(OnStuck rule) noexcept {
-  // So many sub-filters have the same buckets: a chain that expands has at most 33. Searches for a free cell would take
-  // the square of their number.
-  constexpr std::size_t kMany = 64;
+  // Searches for a free cell would take the square of the number of sub-filters. If they expand, there are at most 33.
+  constexpr std::size_t kMany = 4;
   Region places;
   std::span<std::uint16_t> first_free;
-  if (filters_.size() > kMany) {
+  if (filters_.size() > kMany && shape_.expansion == 1) {
     const std::size_t buckets = filters_.front().mask + 1;
     if (auto zeros = Region::allocate(memory_, buckets * sizeof(std::uint16_t))) {
       places = std::move(*zeros);

@@ -117,7 +117,9 @@ class CuckooChain {
   /// filter expands, or without memory for 2 bytes per bucket of a sub-filter, times the number of sub-filters. Pre:
   /// all cells are present.
   void compact() noexcept { compact(OnStuck::go_on); }
-  /// Makes all cells of a header present. Additions do so by themselves. Errors: out_of_space.
+  /// Bytes that `make_whole` allocates.
+  [[nodiscard]] std::uint64_t absent_bytes() const noexcept;
+  /// Makes all cells of a header present. Additions do so by themselves. Errors: out_of_space; then some are.
   [[nodiscard]] Result<void> make_whole();
 
   /// Its counts, and all that CF.INFO and CF.DEBUG return.

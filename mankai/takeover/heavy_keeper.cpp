@@ -203,7 +203,7 @@ std::uint32_t HeavyKeeper::count_in(Cell& cell, std::uint32_t fingerprint, std::
       cell = {.fingerprint = fingerprint, .count = left};
       return left;
     }
-    chance = decay_at(cell.count);
+    chance = shape_.decay < 1 ? decay_at(cell.count) : 1;
   }
   return 0;
 }

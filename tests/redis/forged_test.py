@@ -91,6 +91,7 @@ class ForgedTest(OneServerTest):
         before = self.used()
         self.client.must("BF.LOADCHUNK", "f", 1, header)
         self.client.must("CF.LOADCHUNK", "g", 1, cuckoo_header(1 << 29, 2))
+        self.client.must("CF.LOADCHUNK", "many", 1, cuckoo_header(1 << 20, 100))
         self.assertLess(self.used() - before, MIB)
         self.assertEqual(self.client.must("BF.MEXISTS", "f", "a", "b"), [0, 0])
         self.assertEqual(self.client.must("CF.MEXISTS", "g", "a", "b"), [0, 0])
@@ -98,7 +99,7 @@ class ForgedTest(OneServerTest):
         size = struct.unpack_from("<Q", header, 20)[0]
         for words, error in ((("BF.ADD", "f", "a"), OUT_OF_PROPORTION), (("BF.CLEAR", "f"), OUT_OF_PROPORTION),
                              (("CF.ADD", "g", "a"), OUT_OF_PROPORTION), (("CF.DEL", "g", "a"), OUT_OF_PROPORTION),
-                             (("CF.MDEL", "g", "a"), OUT_OF_PROPORTION), (("CF.COMPACT", "g"), OUT_OF_PROPORTION),
+                             (("CF.ADD", "many", "a"), OUT_OF_PROPORTION), (("CF.MDEL", "g", "a"), OUT_OF_PROPORTION), (("CF.COMPACT", "g"), OUT_OF_PROPORTION),
                              (("BF.LOADCHUNK", "f", 1 + size, "x"), "invalid offset"),
                              (("CF.LOADCHUNK", "g", 1 + (1 << 30), "x"), "Couldn't load chunk!")):
             self.assert_refused(error, *words)
@@ -182,7 +183,7 @@ class ForgedTest(OneServerTest):
         self.client.must("TOPK.RESERVE", "list", 3)
         pairs = [word for i in range(1000) for word in (f"item{i}", 100_000)]
         self.assertRegex(self.client.call("TOPK.INCRBY", "list", *pairs), TOO_MANY)
-        self.client.must("TOPK.INCRBY", "list", *pairs[:200])
+        self.client.must("TOPK.INCRBY", "list", *pairs[:80])
         self.client.must("TOPK.RESERVE", "deep", 3, 1, 1 << 20, "0.9")
         for command in ("TOPK.ADD", "TOPK.QUERY", "TOPK.COUNT"):
             self.assertRegex(self.client.call(command, "deep", *range(20)), TOO_MANY)
@@ -191,6 +192,9 @@ class ForgedTest(OneServerTest):
         self.assertRegex(self.client.call("CMS.QUERY", "sketch", "x" * MIB, "y" * MIB), TOO_MANY)
         self.assertRegex(self.client.call("CMS.INCRBY", "sketch", "x" * MIB, 1, "y" * MIB, 1), TOO_MANY)
         self.assertEqual(self.client.must("CMS.QUERY", "sketch", "a", "b"), [0, 0])
+        self.client.must("CMS.INITBYDIM", "wide", 1 << 22, 1)
+        self.assertRegex(self.client.call("CMS.MERGE", "wide", 17, *["wide"] * 17), "too many counters")
+        self.client.must("CMS.MERGE", "wide", 1, "wide")
         self.assertNotIsInstance(self.client.call("CMS.INCRBY", "sketch", "a", 1), Error)
 
 

@@ -282,9 +282,10 @@ Answer cms_merge(Call& call) {
   Merge merge;
   MANKAI_TRY(merge.read(call));
   MANKAI_TRY(merge.open(call, *lookup.value()));
-  // 2^29 cells take up to a second.
-  constexpr std::uint64_t kCellsPerUnit = 32;
-  if (is_too_much(call, lookup.value()->cell_count() / kCellsPerUnit * merge.terms().size())) {
+  // 2^29 cells of ours, and 2^25 of RedisBloom's, take up to a second.
+  const std::uint64_t cells_per_unit = lookup.value()->theirs() != nullptr ? 2 : 32;
+  if (is_too_much(call, multiply_saturating<std::uint64_t>(lookup.value()->cell_count() / cells_per_unit,
+                                                           merge.terms().size()))) {
     return refuse("ERR too many counters in one command; merge fewer sketches per command");
   }
   if (!lookup.value()->assign_sum(merge.terms())) {

@@ -153,7 +153,7 @@ std::uint64_t CuckooValue::work_of_adding(std::uint64_t items, std::uint64_t ope
 
 std::uint64_t CuckooValue::work_of_deleting(std::uint64_t items) const noexcept {
   constexpr std::uint64_t kCellsPerUnit = 8;
-  constexpr std::uint64_t kMostSearched = 64;
+  constexpr std::uint64_t kMostSearched = 33;  // of sub-filters that expand
   std::uint64_t work = items * work_per_item();
   if (redisbloom() != nullptr && slice_count() > 1) {
     const CuckooShape& shape = redisbloom()->shape();

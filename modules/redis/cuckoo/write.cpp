@@ -201,6 +201,19 @@ void advance_if_expiring(const Call& call, CuckooValue& value) {
   }
 }
 
+// Makes all cells present of a filter that is loaded in chunks, before they are moved: all or none, so that a repeated
+// command gets no further. Errors: to be replied.
+Result<void> make_whole(const CuckooLookup& lookup, MemoryLimit& limit) {
+  takeover::CuckooChain* chain = lookup.value()->redisbloom();
+  if (chain == nullptr) {
+    return {};
+  }
+  limit.set_growing(lookup.found()->memory_bytes());
+  const std::uint64_t absent = chain->absent_bytes();
+  return absent == 0 || (limit.would_grant(absent) && chain->make_whole()) ? Result<void>()
+                                                                           : refuse(memory_error(kNoMemory));
+}
+
 // Errors: to be replied.
 Result<std::unique_ptr<CuckooKey>> create_filter(const Call& call, Adding& adding, CuckooSettings& settings) {
   settings.layout = layout_of_new_value(call);
@@ -240,9 +253,7 @@ Result<void> add(const Call& call, MemoryLimit& limit, Adding& adding, CuckooSet
   if (!is_new && is_too_much(call, work_of(value, adding, false))) {
     return refuse(kTooMuchWork);
   }
-  if (!is_new && value.redisbloom() != nullptr) {
-    limit.set_growing(lookup.found()->memory_bytes());
-  }
+  MANKAI_TRY(is_new ? Result<void>() : make_whole(lookup, limit));
   advance_if_expiring(call, value);
   const bool has_no_room = has_reached_limit(call, value, is_new);
   if (has_no_room && !is_new) {
@@ -373,17 +384,6 @@ void replicate_deleted(const Call& call, const CuckooValue& value, std::span<con
   }
 }
 
-// Makes all cells present of a filter that is loaded in chunks, before they are moved. Errors: to be replied.
-Result<void> make_whole(const Call& call, const CuckooLookup& lookup) {
-  takeover::CuckooChain* chain = lookup.value()->redisbloom();
-  if (chain == nullptr) {
-    return {};
-  }
-  MemoryLimit limit(call.context());
-  limit.set_growing(lookup.found()->memory_bytes());
-  return chain->make_whole() ? Result<void>() : refuse(memory_error(kNoMemory));
-}
-
 /// Deletes items; each outcome says whether a unit was taken. Errors: to be replied.
 Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
   CuckooLookup lookup(call, kRead | kWrite);
@@ -399,7 +399,8 @@ Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
   if (is_too_much(call, value.work_of_deleting(outcomes.size()))) {
     return refuse(kTooMuchWork);
   }
-  MANKAI_TRY(make_whole(call, lookup));
+  MemoryLimit limit(call.context());
+  MANKAI_TRY(make_whole(lookup, limit));
   advance_if_expiring(call, value);
   bool is_changed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -451,7 +452,8 @@ Answer cuckoo_compact(Call& call) {
   if (lookup.value() == nullptr) {
     return refuse(lookup.found() == nullptr ? "Cuckoo filter was not found" : kIncomplete);
   }
-  MANKAI_TRY(make_whole(call, lookup));
+  MemoryLimit limit(call.context());
+  MANKAI_TRY(make_whole(lookup, limit));
   advance_if_expiring(call, *lookup.value());
   lookup.value()->compact();
   engine.replicate_verbatim(call.context());

@@ -201,9 +201,10 @@ bool MemoryLimit::would_grant(std::uint64_t bytes) noexcept {
   if (is_exempt(context_flags())) {
     return true;
   }
-  const std::uint64_t filter_bytes = allowance.filter_bytes;
+  const Allowance before = allowance;
   void* block = bytes < std::numeric_limits<std::size_t>::max() / 2 ? allocate_in_limit(engine_bytes(bytes)) : nullptr;
-  allowance.filter_bytes = filter_bytes;
+  allowance.filter_bytes = before.filter_bytes;
+  allowance.growth_bytes = before.growth_bytes;
   engine.free(block);
   return block != nullptr;
 }

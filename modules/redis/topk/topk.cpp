@@ -46,7 +46,7 @@ std::optional<std::uint32_t> increment_at(const Call& call, std::size_t index) n
 // An item takes a pass over the list at worst. In a list of RedisBloom it is hashed and counted in each row, where each
 // unit of its increment may be drawn. Items are at every `step` arguments from `first` on, and between them increments.
 Result<void> must_be_short(const Call& call, const AnyTopList& list, std::size_t first, std::size_t step) {
-  constexpr std::uint64_t kDrawsPerUnit = 16;
+  constexpr std::uint64_t kDrawsPerUnit = 2;
   std::uint64_t work = (call.size() - first) / step * (1 + std::uint64_t{list.most()});
   if (list.theirs() != nullptr) {
     std::uint64_t drawn = 0;
