@@ -1,6 +1,7 @@
 #include "mankai/guard/guard.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mankai/guard/detail/rule_entry.hpp"
@@ -57,28 +58,43 @@ Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) 
   return outcome;
 }
 
-Result<RuleTable> rules_in_force(const GuardParts& parts) {
-  RuleTable all;
-  all.reserve(parts.rules.size() + parts.overlay.node_count());
+// Passes each rule in force to use(key, id), once per id that holds it. Pre: rules are kept, or there is no base.
+template <class Use>
+void for_each_held(const GuardParts& parts, const Use& use) {
   for (std::size_t node = 0; node < parts.rules.size(); ++node) {
     if (!parts.rules.is_rule(node)) {
       continue;
     }
     const RuleKey key = parts.rules.key_of(node);
     for (const std::uint64_t id : parts.rules.ids(node)) {
-      if (parts.tombstones.has(key.rule, id)) {
-        continue;
+      if (!parts.tombstones.has(key.rule, id)) {
+        use(key, id);
       }
-      MANKAI_TRY(all.insert(key, id));
     }
   }
-  Result<void> outcome;
   parts.overlay.for_each([&](const RuleTable::Node& node) {
-    node.ids.for_each([&](std::uint64_t id) {
-      if (auto inserted = all.insert(parts.overlay.key_of(node), id); !inserted) {
-        outcome = std::unexpected(inserted.error());
-      }
-    });
+    node.ids.for_each([&](std::uint64_t id) { use(parts.overlay.key_of(node), id); });
+  });
+}
+
+// Pre: as for_each_held.
+bool has_held(const GuardParts& parts, Digest rule, std::uint64_t id) {
+  if (const RuleTable::Node* node = parts.overlay.find(rule); node != nullptr && node->ids.contains(id)) {
+    return true;
+  }
+  const auto node = parts.rules.find(rule);
+  return node && parts.rules.is_rule(*node) && std::ranges::binary_search(parts.rules.ids(*node), id) &&
+         !parts.tombstones.has(rule, id);
+}
+
+Result<RuleTable> rules_in_force(const GuardParts& parts) {
+  RuleTable all;
+  all.reserve(parts.rules.size() + parts.overlay.node_count());
+  Result<void> outcome;
+  for_each_held(parts, [&](const RuleKey& key, std::uint64_t id) {
+    if (auto inserted = all.insert(key, id); !inserted) {
+      outcome = std::unexpected(inserted.error());
+    }
   });
   MANKAI_TRY(outcome);
   return all;
@@ -188,7 +204,10 @@ bool Guard::are_excepted(GuardScratch& scratch) const {
 
 Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
   MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
-  const RuleKey key = key_of(parsed, hasher_);
+  return add_key(key_of(parsed, hasher_), id);
+}
+
+Result<bool> Guard::add_key(const RuleKey& key, std::uint64_t id) {
   if (parts_.tombstones.give_back(key.rule, id)) {
     return true;
   }
@@ -202,13 +221,17 @@ Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
 Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::uint64_t> id) {
   MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
   const RuleKey key = key_of(parsed, hasher_);
-  // The base first, since it may run out of memory: then nothing changes.
-  const bool took_from_base = take_from_base(key, id);
-  const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
-  if (!took_from_base && !took_from_overlay) {
+  if (!remove_key(key, id)) {
     return RemoveOutcome::not_found;
   }
   return id && holds(key) ? RemoveOutcome::still_held : RemoveOutcome::removed;
+}
+
+bool Guard::remove_key(const RuleKey& key, std::optional<std::uint64_t> id) {
+  // The base first, since it may run out of memory: then nothing changes.
+  const bool took_from_base = take_from_base(key, id);
+  const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
+  return took_from_base || took_from_overlay;
 }
 
 std::span<const std::uint64_t> Guard::ids_in_base(const RuleKey& key) const {
@@ -285,6 +308,61 @@ Result<void> Guard::compact() {
   made.exceptions = std::move(parts_.exceptions);
   parts_ = std::move(made);
   return {};
+}
+
+Result<GuardChanges> Guard::changes_since(const Guard& before) const {
+  for (const Guard* guard : {this, &before}) {
+    if (!guard->parts_.config.keeps_rules && guard->parts_.base) {
+      return fail(ErrorCode::invalid_argument, "keeps no rules, so its changes are unknown");
+    }
+  }
+  if (parts_.config.hash != before.parts_.config.hash) {
+    return fail(ErrorCode::invalid_argument, "has another hash, so its changes are unknown");
+  }
+  GuardChanges changes;
+  for_each_held(parts_, [&](const RuleKey& key, std::uint64_t id) {
+    if (!has_held(before.parts_, key.rule, id)) {
+      changes.added.push_back({.key = key, .id = id});
+    }
+  });
+  for_each_held(before.parts_, [&](const RuleKey& key, std::uint64_t id) {
+    if (!has_held(parts_, key.rule, id)) {
+      changes.removed.push_back({.key = key, .id = id});
+    }
+  });
+  const auto& now = parts_.exceptions.texts();
+  const auto& then = before.parts_.exceptions.texts();
+  std::ranges::set_difference(now, then, std::back_inserter(changes.allowed));
+  std::ranges::set_difference(then, now, std::back_inserter(changes.disallowed));
+  return changes;
+}
+
+Result<std::uint64_t> Guard::repeat(const GuardChanges& changes) {
+  std::uint64_t made = 0;
+  for (const auto& [key, id] : changes.added) {
+    MANKAI_ASSIGN(const bool is_new, add_key(key, id));
+    made += is_new ? 1 : 0;
+  }
+  for (const auto& [key, id] : changes.removed) {
+    made += remove_key(key, id) ? 1 : 0;
+  }
+  for (const std::string& text : changes.allowed) {
+    MANKAI_ASSIGN(const bool is_new, allow(text));
+    made += is_new ? 1 : 0;
+  }
+  for (const std::string& text : changes.disallowed) {
+    MANKAI_ASSIGN(const bool was_there, disallow(text));
+    made += was_there ? 1 : 0;
+  }
+  return made;
+}
+
+GuardSettings Guard::settings() const {
+  return {.fpr = parts_.config.fpr,
+          .hash = parts_.config.hash.kind,
+          .seed = parts_.config.hash.seed,
+          .keeps_rules = parts_.config.keeps_rules,
+          .is_exact = parts_.config.is_exact};
 }
 
 GuardFacts Guard::facts() const {

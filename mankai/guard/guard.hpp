@@ -115,6 +115,22 @@ struct GuardFacts {
   }
 };
 
+/// What `add`, `remove`, `allow` and `disallow` did to a guard; see Guard::changes_since.
+struct GuardChanges {
+  struct HeldRule {
+    RuleKey key;
+    std::uint64_t id = 0;
+  };
+  std::vector<HeldRule> added;
+  std::vector<HeldRule> removed;
+  std::vector<std::string> allowed;
+  std::vector<std::string> disallowed;
+
+  [[nodiscard]] std::size_t size() const noexcept {
+    return added.size() + removed.size() + allowed.size() + disallowed.size();
+  }
+};
+
 /// A guard in memory. Threads: const calls are safe together, each with its own scratch; changes need exclusive access.
 class Guard {
  public:
@@ -151,7 +167,16 @@ class Guard {
   /// Builds a new base; only false positives change. Errors: invalid_argument if rules are not kept; out_of_space.
   [[nodiscard]] Result<void> compact();
 
+  /// Returns the changes that lead from an earlier state of this guard to this one, compacted or not. Errors:
+  /// invalid_argument if either keeps no rules or has another hash. Cost: O(rules) of both.
+  [[nodiscard]] Result<GuardChanges> changes_since(const Guard& before) const;
+  /// Makes those changes that have an effect, and returns their number. Errors: corrupt for a digest collision, after
+  /// which some changes are made. Pre: the changes are of a guard with this guard's hash.
+  [[nodiscard]] Result<std::uint64_t> repeat(const GuardChanges& changes);
+
   [[nodiscard]] GuardFacts facts() const;
+  /// With the secret seed: a guard that is created with them has the same digests.
+  [[nodiscard]] GuardSettings settings() const;
   /// Maximum heap growth by the next `add` or `allow`, not counting the text of an exception: tables double their size.
   [[nodiscard]] std::uint64_t growth_bytes() const noexcept;
   /// Sorted.
@@ -166,6 +191,9 @@ class Guard {
 
   /// Writes the first exception to the scratch. Pre: if there is only one reading, the scratch has its keys.
   [[nodiscard]] bool are_excepted(GuardScratch& scratch) const;
+  [[nodiscard]] Result<bool> add_key(const RuleKey& key, std::uint64_t id);
+  /// Returns whether an id held the rule.
+  bool remove_key(const RuleKey& key, std::optional<std::uint64_t> id);
   /// Returns the ids of a rule in the base; empty if the rule is absent.
   [[nodiscard]] std::span<const std::uint64_t> ids_in_base(const RuleKey& key) const;
   [[nodiscard]] bool take_from_base(const RuleKey& key, std::optional<std::uint64_t> id);

@@ -110,8 +110,8 @@ Error GuardFile::undo(Error why) {
   return why;
 }
 
-Result<void> GuardFile::save() {
-  MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_));
+Result<void> GuardFile::save(FileMode mode) {
+  MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_, mode));
   MANKAI_ASSIGN(identity_, identify(path_, *calls_));
   return {};
 }
@@ -152,6 +152,12 @@ Result<void> GuardFile::compact() {
     return std::unexpected(made.error().within(path_));
   }
   return save();
+}
+
+Result<void> GuardFile::replace(Guard guard, FileMode mode) {
+  MANKAI_ASSERT(lock_.has_value());
+  guard_ = std::move(guard);
+  return save(mode);
 }
 
 Result<bool> GuardFile::is_replaced() const {

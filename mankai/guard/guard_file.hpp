@@ -58,6 +58,8 @@ class GuardFile {
                                           const std::function<void(std::string_view, bool)>& tell = {});
   /// Errors: as Guard::compact; io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> compact();
+  /// Writes another guard in place of this one. Errors: io; out_of_space. Pre: mode write.
+  [[nodiscard]] Result<void> replace(Guard guard, FileMode mode = {});
 
   /// Whether the path now names another file, so that it should be opened again. Errors: not_found; io.
   [[nodiscard]] Result<bool> is_replaced() const;
@@ -70,7 +72,7 @@ class GuardFile {
   using Change = std::function<Result<bool>(Guard&, std::string_view)>;
   [[nodiscard]] Result<Outcomes> change(std::span<const std::string_view> rules, const Change& make);
   [[nodiscard]] Error undo(Error why);
-  [[nodiscard]] Result<void> save();
+  [[nodiscard]] Result<void> save(FileMode mode = {});
 
   std::string path_;
   FileCalls* calls_;
