@@ -28,7 +28,7 @@ struct RemoveRequest {
   bool json = false;
 };
 
-struct Outcome {
+struct RemovedKeys {
   std::uint64_t keys_read = 0;
   std::uint64_t removed = 0;
 
@@ -50,7 +50,7 @@ class Remover {
  public:
   Remover(const RemoveRequest& request, StoreRun& run) : request_(request), run_(run), numbers_(request.ids) {}
 
-  Result<Outcome> remove() {
+  Result<RemovedKeys> remove() {
     const auto removed = for_each_batch(
         request_.keys, request_.input, [&](std::span<const std::string_view> lines) { return take(lines); },
         [&] { output_.flush(); });
@@ -91,10 +91,10 @@ class Remover {
   StoreRun& run_;
   NumberReader numbers_;
   Output output_;
-  Outcome outcome_;
+  RemovedKeys outcome_;
 };
 
-void summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const Outcome& outcome) {
+void summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const RemovedKeys& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -127,7 +127,7 @@ Result<int> remove_in_server(RemoveRequest request) {
   request.file = to_text(filter.address());  // for messages, without a password
   RemotePipe pipe(std::move(filter), RemoteWork::remove);
   Output output;
-  Outcome outcome;
+  RemovedKeys outcome;
   const auto deliver = [&](RemotePipe::Lines lines, std::span<const RemoteAnswer> answers) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool is_removed = answers[i].state == RemoteAnswer::State::certain && answers[i].value > 0;
