@@ -25,6 +25,7 @@ if(MANKAI_BUILD_APPS)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
   pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+  find_path(MANKAI_TOML_DIR toml++/toml.h REQUIRED)  # headers only: its package for pkg-config wants the shared library
 endif()
 if(MANKAI_BUILD_FUZZ OR MANKAI_BUILD_TESTS)
   find_package(GTest REQUIRED)

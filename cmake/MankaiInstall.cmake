@@ -83,16 +83,19 @@ endforeach()
 # The programs, with the man pages and completions in share/ of the build folder. `mankai` works without `mankai-lab`.
 if(TARGET mankai_command)
   install(TARGETS mankai_command mankai_lab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # An example to be copied: where services belong is the system's business, not the prefix's.
-  # Written when it is installed: only then is the prefix known.
+  # Examples to be copied: where services belong is the system's business, not the prefix's.
+  # Written when they are installed: only then is the prefix known.
   install(CODE "
     set(MANKAI_INSTALLED_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
     if(IS_ABSOLUTE \"${CMAKE_INSTALL_BINDIR}\")
       set(MANKAI_INSTALLED_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
     endif()
-    configure_file(\"${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in\"
-      \"${PROJECT_BINARY_DIR}/package/mankai-guard.service\" @ONLY)")
-  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
+    foreach(unit mankai-guard mankai-guard-update)
+      configure_file(\"${PROJECT_SOURCE_DIR}/apps/mankai/serve/\${unit}.service.in\"
+        \"${PROJECT_BINARY_DIR}/package/\${unit}.service\" @ONLY)
+    endforeach()")
+  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service ${PROJECT_BINARY_DIR}/package/mankai-guard-update.service
+    ${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard-update.timer DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
 endif()
 foreach(folder man bash-completion zsh fish)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} OPTIONAL)

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "apps/mankai/guard_list.hpp"
 #include "apps/mankai/guard_report.hpp"
-#include "apps/mankai/guard_skipped.hpp"
-#include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
@@ -32,108 +31,6 @@ struct GuardBuildRequest {
   bool explain_skipped = false;
   bool quiet = false;
   bool json = false;
-};
-
-struct ListOutcome {
-  std::string path;
-  RuleListFormat format{};
-  RuleListCounts counts;
-  std::uint64_t repeated = 0;  ///< rules that were present already
-  SkippedLines skipped = {};
-};
-
-// Above this share of skipped lines, a list is not a block list, or its format was detected wrongly.
-constexpr double kSkippedShare = 0.1;
-
-// Limits of the first lines, comments included, that decide the format.
-constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
-constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
-
-/// Adds the rules of one list. Buffers the first lines until they decide the format.
-class ListTaker {
- public:
-  ListTaker(RuleListOptions options, GuardBuilder& builder) : options_(std::move(options)), builder_(builder) {}
-
-  /// Errors: invalid_argument for a missing column; corrupt for a digest collision.
-  Result<void> take(std::span<const std::string_view> lines) {
-    if (reader_) {
-      return take_lines(lines);
-    }
-    for (const std::string_view line : lines) {
-      first_.emplace_back(line);
-      first_bytes_ += line.size();
-      saying_ += RuleListReader::says_something(line) ? 1 : 0;
-    }
-    const bool is_enough =
-        saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
-    return is_enough ? begin() : Result<void>();
-  }
-  /// Adds the buffered lines of a short list.
-  Result<void> finish() {
-    if (!reader_) {
-      MANKAI_TRY(begin());
-    }
-    reader_->finish();
-    return take_rules();
-  }
-
-  void note(ListOutcome& outcome) {
-    outcome.format = reader_->format();
-    outcome.counts = reader_->counts();
-    outcome.repeated = repeated_;
-    outcome.skipped = std::move(skipped_);
-  }
-
- private:
-  Result<void> begin() {
-    const std::vector<std::string_view> lines(first_.begin(), first_.end());
-    MANKAI_ASSIGN(auto reader, RuleListReader::create(options_, lines));
-    reader_ = std::move(reader);
-    auto taken = take_lines(lines);
-    first_.clear();
-    return taken;
-  }
-  Result<void> take_lines(std::span<const std::string_view> lines) {
-    for (const std::string_view line : lines) {
-      reader_->add(line);
-      MANKAI_TRY(take_rules());
-    }
-    return {};
-  }
-  Result<void> take_rules() {
-    while (const auto read = reader_->next()) {
-      if (read->skipped) {
-        skipped_.note(*read->skipped, *read);
-      }
-      for (const std::string_view rule : read->rules) {
-        MANKAI_TRY(take_rule(*read, rule));
-      }
-    }
-    return {};
-  }
-  // Counts invalid rules. A rule that the guard cannot hold is an error, since it would not be blocked.
-  Result<void> take_rule(const RuleLine& read, std::string_view rule) {
-    const auto added = read.is_exception ? builder_.add_allow(rule) : builder_.add_block(rule);
-    if (!added && added.error().code != ErrorCode::invalid_argument) {
-      return std::unexpected(added.error().within(shown_rule(rule)));
-    }
-    if (!added) {
-      reader_->refuse(read);
-      skipped_.note(RuleSkip::refused, read);
-    } else if (!*added) {
-      ++repeated_;
-    }
-    return {};
-  }
-
-  RuleListOptions options_;
-  GuardBuilder& builder_;
-  std::vector<std::string> first_;
-  std::size_t first_bytes_ = 0;
-  std::size_t saying_ = 0;  ///< number of first_ that decide the format
-  std::optional<RuleListReader> reader_;
-  std::uint64_t repeated_ = 0;
-  SkippedLines skipped_;
 };
 
 Report list_report(const ListOutcome& list, bool explains) {
@@ -166,39 +63,9 @@ std::string text_on(const ListOutcome& list, bool explains) {
   return text;
 }
 
-std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
-// Usually an empty download, an error page, or a format that was detected wrongly.
-std::unexpected<Error> no_rules(const ListOutcome& list) {
-  const std::string reasons = reasons_text(list.counts, false);
-  const std::string why = reasons.empty()
-                              ? "none says anything"
-                              : fmt::format("{} skipped: {}", human_count(list.counts.all_skipped()), reasons);
+std::unexpected<Error> refuse(const ListOutcome& list, std::string_view problem, std::string_view remedy) {
   return fail(ErrorCode::corrupt,
-              fmt::format("{}: contains no rules: of its {}, read as {}, {}; nothing was written; set the format "
-                          "with --format, see the lines with --explain-skipped, or accept the list with --allow-empty",
-                          name_of(list.path), counted(list.counts.lines, "line"), name(list.format), why));
-}
-
-std::unexpected<Error> long_record(const ListOutcome& list) {
-  return fail(
-      ErrorCode::corrupt,
-      fmt::format("{}: {} not end within {}; nothing was written; see the lines with --explain-skipped and "
-                  "correct them, or read what follows them as separate lines with --allow-skipped",
-                  name_of(list.path),
-                  counted(list.counts.skipped_for(RuleSkip::long_record), "quoted field does", "quoted fields do"),
-                  human_bytes(kCsvRecordBytesMax)));
-}
-
-std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed) {
-  const std::uint64_t skipped = list.counts.skipped_rules();
-  return fail(
-      ErrorCode::corrupt,
-      fmt::format("{}: {} of its {} were skipped: {}, allowed {}; by reason: {}; nothing was written; "
-                  "see them with --explain-skipped, or build without them with --allow-skipped",
-                  name_of(list.path), human_count(skipped),
-                  counted(skipped + list.counts.rules + list.counts.exceptions, "rule"),
-                  human_share(list.counts.skipped_share()), human_share(allowed), reasons_text(list.counts, true)));
+              fmt::format("{}: {}; nothing was written; {}", list_label(list.path), problem, remedy));
 }
 
 class Building {
@@ -233,15 +100,8 @@ class Building {
     options.is_allow_list = is_allow_list;
     // --format applies to block lists only.
     options.format = is_allow_list ? RuleListFormat::automatic : options.format;
-    ListTaker taker(std::move(options), builder_);
-    const InputRequest input{.paths = {path}, .max_line_bytes = {}};
-    const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) -> Result<bool> {
-      MANKAI_TRY(within(name_of(path), taker.take(lines)));
-      return stop_signal() == 0;
-    });
-    MANKAI_TRY(read);
-    MANKAI_TRY(within(name_of(path), taker.finish()));
-    taker.note(outcomes_.emplace_back(ListOutcome{.path = path, .counts = {}}));
+    MANKAI_ASSIGN(auto outcome, read_rule_list(path, options, &builder_));
+    outcomes_.push_back(std::move(outcome));
     return {};
   }
 
@@ -259,13 +119,21 @@ class Building {
 
   [[nodiscard]] Result<void> check_list(const ListOutcome& list) const {
     if (list.counts.rules + list.counts.exceptions == 0) {
-      return request_.allow_empty ? Result<void>() : no_rules(list);
+      return request_.allow_empty ? Result<void>()
+                                  : refuse(list, no_rules_text(list),
+                                           "set the format with --format, see the lines with --explain-skipped, or "
+                                           "accept the list with --allow-empty");
     }
     if (!request_.allow_skipped && list.counts.skipped_for(RuleSkip::long_record) != 0) {
-      return long_record(list);
+      return refuse(list, long_record_text(list),
+                    "see the lines with --explain-skipped and correct them, or read what follows them as separate "
+                    "lines with --allow-skipped");
     }
     const double allowed = request_.allow_skipped.value_or(kSkippedShare);
-    return list.counts.skipped_share() > allowed ? too_much_skipped(list, allowed) : Result<void>();
+    return list.counts.skipped_share() <= allowed
+               ? Result<void>()
+               : refuse(list, skipped_share_text(list, allowed),
+                        "see them with --explain-skipped, or build without them with --allow-skipped");
   }
 
   [[nodiscard]] std::vector<Report> list_reports() const {

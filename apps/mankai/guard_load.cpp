@@ -1,19 +1,18 @@
-#include <fmt/format.h>
+#include "apps/mankai/guard_load.hpp"
 
 #include "apps/mankai/gate_mirror.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/gate/database/redis_guard.hpp"
-#include "mankai/guard/guard_file.hpp"
 
 namespace mankai::command {
 namespace {
 
 struct GuardLoadRequest {
-  std::string file;
   std::string address;
   std::string key;
+  std::string file;
   bool quiet = false;
   bool json = false;
 };
@@ -35,21 +34,23 @@ Result<int> tell(const GuardLoadRequest& request, const Report& report) {
 }
 
 Result<int> run(const GuardLoadRequest& request) {
-  if (request.address.empty() || request.key.empty()) {
-    return fail(ErrorCode::invalid_argument, "both --redis and --key are needed; add --redis redis://HOST --key KEY");
-  }
-  MANKAI_ASSIGN(const auto address, redis_address(request.address, "--redis"));
+  MANKAI_ASSIGN(const auto server, redis_address(request.address, "SERVER"));
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
-  const auto bytes = file.guard().to_bytes();
-  Progress progress(bytes.size(), false);
-  const auto loaded = load_guard_into_redis({.address = address, .key = request.key}, bytes,
-                                            [&](std::uint64_t sent) { progress.advance(sent); });
-  progress.clear();
-  MANKAI_TRY(loaded);
-  return tell(request, load_report(request, address, file.guard().facts(), bytes.size()));
+  MANKAI_ASSIGN(const auto bytes, load_into_server(file.guard(), server, request.key));
+  return tell(request, load_report(request, server, file.guard().facts(), bytes));
 }
 
 }  // namespace
+
+Result<std::uint64_t> load_into_server(const Guard& guard, const RedisAddress& server, const std::string& key) {
+  const auto bytes = guard.to_bytes();
+  Progress progress(bytes.size(), false);
+  const auto loaded = load_guard_into_redis({.address = server, .key = key}, bytes,
+                                            [&](std::uint64_t sent) { progress.advance(sent); });
+  progress.clear();
+  MANKAI_TRY(loaded);
+  return bytes.size();
+}
 
 Subcommand guard_load_subcommand() {
   auto request = std::make_shared<GuardLoadRequest>();
@@ -63,14 +64,13 @@ Subcommand guard_load_subcommand() {
           "replaces everything in the key, also what GUARD.BLOCK and GUARD.ALLOW added to it. Keep such rules in a key "
           "of their own and check both. A key that holds another type is not replaced.\n\nThe user needs GUARD.INFO, "
           "GUARD.LOADCHUNK, MULTI, EXEC, PEXPIRE, PERSIST, RENAME and DEL on KEY and on {KEY}:load-*.",
-      .examples =
-          {{"mankai guard load blocked.mkg --redis redis://10.0.0.5 --key lists", "the server's default port"},
-           {"mankai guard load blocked.mkg --redis unix:/run/redis.sock --key lists --json", "for programs"},
-           {"MANKAI_REDIS_PASSWORD=secret mankai guard load blocked.mkg --redis redis://writer@10.0.0.5 --key lists",
-            "as a user with a password"}},
-      .options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
-                  text_option("--redis", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request->address),
-                  text_option("--key", "KEY", "Key to load the guard into.", ValueKind::text, request->key),
+      .examples = {{"mankai guard load redis://10.0.0.5 lists blocked.mkg", "the server's default port"},
+                   {"mankai guard load unix:/run/redis.sock lists blocked.mkg --json", "for programs"},
+                   {"MANKAI_REDIS_PASSWORD=secret mankai guard load redis://writer@10.0.0.5 lists blocked.mkg",
+                    "as a user with a password"}},
+      .options = {positional("SERVER", std::string(kRedisAddressHelp), ValueKind::text, request->address),
+                  positional("KEY", "Key to load the guard into.", ValueKind::text, request->key),
+                  positional("FILE", "The guard's file.", ValueKind::file, request->file),
                   flag("--quiet", "Print nothing.", request->quiet),
                   flag("--json", "Print what was loaded as JSON.", request->json)},
       .run = [request] { return run(*request); }};

@@ -25,11 +25,12 @@ Subcommand guard_subcommand() {
                    {"mankai guard check blocked.mkg https://evil.example/foo", "blocked or ok"},
                    {"mankai guard add blocked.mkg worse.example", "one rule more, at once"},
                    {"mankai guard serve blocked.mkg", "the same over HTTP"},
-                   {"mankai guard load blocked.mkg --redis redis://10.0.0.5 --key lists", "the same in Redis"}},
+                   {"mankai guard load redis://10.0.0.5 lists blocked.mkg", "the same in Redis"},
+                   {"mankai guard update blocked.mkg --from sources.toml", "fetches the lists again"}},
       .children = {guard_build_subcommand(), guard_check_subcommand(), guard_add_subcommand(),
                    guard_remove_subcommand(), guard_allow_subcommand(), guard_disallow_subcommand(),
-                   guard_compact_subcommand(), guard_info_subcommand(), guard_load_subcommand(),
-                   guard_serve_subcommand()},
+                   guard_compact_subcommand(), guard_info_subcommand(), guard_update_subcommand(),
+                   guard_load_subcommand(), guard_serve_subcommand()},
   };
 }
 

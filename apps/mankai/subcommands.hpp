@@ -39,6 +39,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand guard_disallow_subcommand();
 [[nodiscard]] Subcommand guard_compact_subcommand();
 [[nodiscard]] Subcommand guard_info_subcommand();
+[[nodiscard]] Subcommand guard_update_subcommand();
 [[nodiscard]] Subcommand guard_load_subcommand();
 [[nodiscard]] Subcommand guard_serve_subcommand();
 

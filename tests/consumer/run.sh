@@ -12,10 +12,14 @@ trap 'rm -rf "$scratch"' EXIT
 
 echo "== install, then move: nothing in the tree may remember where it was"
 cmake --install "$build" --prefix "$scratch/first" >/dev/null
-unit="$scratch/first/share/mankai/mankai-guard.service"
-if [[ -e "$unit" ]] && ! grep -q "^ExecStart=$scratch/first/bin/mankai " "$unit"; then
-  echo "$unit does not start the command of the prefix that it was installed into" >&2
-  exit 1
+for unit in "$scratch"/first/share/mankai/*.service; do
+  if [[ -e "$unit" ]] && ! grep -q "^ExecStart=$scratch/first/bin/mankai " "$unit"; then
+    echo "$unit does not start the command of the prefix that it was installed into" >&2
+    exit 1
+  fi
+done
+if command -v systemd-analyze >/dev/null && [[ -e "$unit" ]]; then
+  systemd-analyze verify "$scratch"/first/share/mankai/mankai-guard*
 fi
 mv "$scratch/first" "$scratch/prefix"
 if grep -rIl -e "$scratch/first" -e "$build" "$scratch/prefix/lib"; then

@@ -27,7 +27,7 @@ class GuardLoadTest(RedisTest):
         self.client = self.server.client()
 
     def load(self, file, *more, key="lists", address=None, **environment):
-        words = [MANKAI, "guard", "load", file, "--redis", address or f"unix:{self.server.socket}", "--key", key, *more]
+        words = [MANKAI, "guard", "load", address or f"unix:{self.server.socket}", key, file, *more]
         return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120, check=False,
                               env={**os.environ, **environment})
 
@@ -120,11 +120,11 @@ class GuardLoadTest(RedisTest):
         broken.write_bytes(GOLDEN_GUARD.read_bytes()[:-1])
         self.assert_fails(self.load(broken), BAD_DATA, "broken.mkg")
         self.assert_fails(self.load(self.server.folder / "none.mkg"), INPUT_OUTPUT, "none.mkg")
-        self.assert_fails(self.load(GOLDEN_GUARD, address="http://a"), USAGE, "--redis")
+        self.assert_fails(self.load(GOLDEN_GUARD, address="http://a"), USAGE, "SERVER")
         self.assert_fails(self.load(GOLDEN_GUARD, address=f"unix:{self.server.folder}/none"), INPUT_OUTPUT, "no connection")
-        done = subprocess.run([MANKAI, "guard", "load", GOLDEN_GUARD, "--key", "lists"], capture_output=True, text=True,
+        done = subprocess.run([MANKAI, "guard", "load", "redis://127.0.0.1", GOLDEN_GUARD], capture_output=True, text=True,
                               check=False, timeout=60)
-        self.assert_fails(done, USAGE, "--redis")
+        self.assert_fails(done, USAGE, "FILE")
         self.assert_only()
 
     def test_as_a_user_who_may_do_no_more_than_is_needed(self):
@@ -138,6 +138,32 @@ class GuardLoadTest(RedisTest):
         self.assert_fails(self.load(GOLDEN_GUARD, address=address, MANKAI_REDIS_PASSWORD="secret"), USAGE, "NOPERM")
         self.assert_only("lists")
 
+    def test_an_update_loads_what_it_made(self):
+        folder = self.server.folder
+        (folder / "a.txt").write_text("a.example\n")
+        (folder / "sources.toml").write_text(
+            '[[list]]\nname = "a"\npath = "a.txt"\n' + "".join(
+                f'[[redis]]\nserver = "{server}"\nkey = "lists"\n'
+                for server in (f"unix:{folder}/none", f"unix:{self.server.socket}")))
+
+        def update(code):
+            done = subprocess.run([MANKAI, "guard", "update", folder / "b.mkg", "--from", folder / "sources.toml", "--json"],
+                                  capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            return json.loads(done.stdout), done.stderr
+
+        told, error = update(INPUT_OUTPUT)
+        self.assertRegex(error, r"\Amankai: unix:.*/none: .*; the key lists keeps what it has\n\Z")
+        self.assertEqual([each["loaded"] for each in told["servers"]], [False, True])
+        self.assertEqual(render(self.client.must("GUARD.CHECK", "lists", "www.a.example")[0]), '"a.example"')
+        # Also if nothing changed: the server may have lost it.
+        self.client.must("FLUSHALL")
+        sources = folder / "sources.toml"
+        sources.write_text(sources.read_text().replace(f"unix:{folder}/none", f"unix:{self.server.socket}").replace("lists", "first", 1))
+        told, error = update(OK)
+        self.assertEqual((told["updated"], error), (False, ""))
+        self.assert_only("first", "lists")
+
 
 @needs_module
 class ProgressTest(RedisTest):
@@ -147,7 +173,7 @@ class ProgressTest(RedisTest):
         client = server.client()
         client.must("CLIENT", "PAUSE", 60_000, "WRITE")
         terminal, inner = pty.openpty()
-        with subprocess.Popen([MANKAI, "guard", "load", GOLDEN_GUARD, "--redis", f"unix:{server.socket}", "--key", "lists",
+        with subprocess.Popen([MANKAI, "guard", "load", f"unix:{server.socket}", "lists", GOLDEN_GUARD,
                                "--quiet"], stdout=inner, stderr=inner) as load:
             os.close(inner)
             wait_for("the load waits", lambda: b"cmd=guard.loadchunk" in bytes(client.must("CLIENT", "LIST")))
