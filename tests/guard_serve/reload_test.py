@@ -47,6 +47,17 @@ class Reload(serving.ServeTest):
         self.assertEqual(self.reloads(process, "failed"), 0)
         self.assertIn("list.mkg: loaded again", self.stop(process))
 
+    def test_an_update_is_noticed(self):
+        self.write("a.txt", OLD)
+        self.write("sources.toml", b'exact = true\n[[list]]\nname = "a"\npath = "a.txt"\n')
+        update = ("guard", "update", "list.mkg", "--from", "sources.toml")
+        self.run_mankai(*update, "--force")
+        process = self.serve()
+        self.assertEqual(self.answer(process), "ok")
+        self.write("a.txt", NEW)
+        self.run_mankai(*update)
+        self.wait_for(lambda: self.answer(process) == "blocked", "the new list")
+
     def test_no_watch(self):
         process = self.serve("--no-watch")
         self.build(rules=NEW)
