@@ -20,8 +20,11 @@ constexpr std::uint64_t kHugePageBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kStatBlockBytes = 512;
 constexpr std::uint64_t kRewriteBytes = std::uint64_t{1} << 20;
 
-FileIdentity identity_of(const struct stat& status) noexcept {
-  return {.device = status.st_dev, .inode = status.st_ino};
+FileStamp stamp_from(const struct stat& status) noexcept {
+  constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+  return {.identity = {.device = status.st_dev, .inode = status.st_ino},
+          .bytes = static_cast<std::uint64_t>(status.st_size),
+          .modified_nanoseconds = status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec};
 }
 
 void unmap(void* context, void* data, std::size_t bytes) noexcept {
@@ -30,20 +33,24 @@ void unmap(void* context, void* data, std::size_t bytes) noexcept {
 
 }  // namespace
 
-Result<FileIdentity> identify(const std::string& path, FileCalls& calls) {
+Result<FileStamp> stamp_of(const std::string& path, FileCalls& calls) {
   struct stat status{};
   if (calls.stat(path.c_str(), &status) != 0) {
     return system_error(path + ": cannot inspect");
   }
-  return identity_of(status);
+  return stamp_from(status);
+}
+
+Result<FileIdentity> identify(const std::string& path, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto stamp, stamp_of(path, calls));
+  return stamp.identity;
 }
 
 OpenFile::OpenFile(std::string path, Descriptor file, const struct stat& status) noexcept
     : path_(std::move(path)),
       file_(std::move(file)),
-      size_(static_cast<std::uint64_t>(status.st_size)),
       bytes_on_disk_(static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes),
-      identity_(identity_of(status)),
+      stamp_(stamp_from(status)),
       links_(status.st_nlink) {}
 
 Result<OpenFile> OpenFile::open(const std::string& path, Mode mode, FileCalls& calls) {
@@ -95,8 +102,8 @@ Result<Region> OpenFile::map_region(std::uint64_t bytes) const {
     return Region();
   }
   // A page after the end of the file would not be readable.
-  if (bytes > size_) {
-    return fail(ErrorCode::io, path_ + ": is only " + std::to_string(size_) + " bytes long");
+  if (bytes > stamp_.bytes) {
+    return fail(ErrorCode::io, path_ + ": is only " + std::to_string(stamp_.bytes) + " bytes long");
   }
   void* data = file_.calls().mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_.get(), 0);
   if (data == MAP_FAILED) {

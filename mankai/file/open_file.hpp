@@ -18,6 +18,17 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
+/// The content at a path: replacing or changing the file changes the stamp, also if the inode number of a removed file
+/// is used again.
+struct FileStamp {
+  FileIdentity identity;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_nanoseconds = 0;  ///< since 1970
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+/// Errors: not_found; io.
+[[nodiscard]] Result<FileStamp> stamp_of(const std::string& path, FileCalls& calls = system_calls());
 /// Errors: not_found; io.
 [[nodiscard]] Result<FileIdentity> identify(const std::string& path, FileCalls& calls = system_calls());
 
@@ -33,10 +44,12 @@ class OpenFile {
   [[nodiscard]] static Result<OpenFile> open(const std::string& path, Mode mode, FileCalls& calls = system_calls());
 
   /// In bytes, at the time of opening.
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return stamp_.bytes; }
   /// Bytes allocated on disk, as the file system reports them; the rest are holes, which read as zeros.
   [[nodiscard]] std::uint64_t bytes_on_disk() const noexcept { return bytes_on_disk_; }
-  [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
+  [[nodiscard]] FileIdentity identity() const noexcept { return stamp_.identity; }
+  /// At the time of opening.
+  [[nodiscard]] FileStamp stamp() const noexcept { return stamp_; }
   /// Number of hard links at the time of opening.
   [[nodiscard]] std::uint64_t links() const noexcept { return links_; }
 
@@ -60,9 +73,8 @@ class OpenFile {
 
   std::string path_;
   detail::Descriptor file_;
-  std::uint64_t size_;
   std::uint64_t bytes_on_disk_;
-  FileIdentity identity_;
+  FileStamp stamp_;
   std::uint64_t links_;
 };
 

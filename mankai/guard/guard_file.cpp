@@ -30,7 +30,7 @@ Result<bool> is_there(const std::string& path, FileCalls& calls) {
 }
 
 struct Mapped {
-  FileIdentity identity;
+  FileStamp stamp;
   Guard guard;
 };
 
@@ -44,7 +44,7 @@ Result<Mapped> map_guard(const std::string& path, FileCalls& calls) {
   if (!guard) {
     return std::unexpected(guard.error().within(path));
   }
-  return Mapped{.identity = file.identity(), .guard = std::move(*guard)};
+  return Mapped{.stamp = file.stamp(), .guard = std::move(*guard)};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls&
     MANKAI_ASSIGN(lock, FileLock::acquire(path, calls));
   }
   MANKAI_ASSIGN(auto mapped, map_guard(path, calls));
-  return GuardFile(path, calls, std::move(lock), mapped.identity, std::move(mapped.guard));
+  return GuardFile(path, calls, std::move(lock), mapped.stamp, std::move(mapped.guard));
 }
 
 Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> rules, const Change& make) {
@@ -112,7 +112,7 @@ Error GuardFile::undo(Error why) {
 
 Result<void> GuardFile::save(FileMode mode) {
   MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_, mode));
-  MANKAI_ASSIGN(identity_, identify(path_, *calls_));
+  MANKAI_ASSIGN(stamp_, stamp_of(path_, *calls_));
   return {};
 }
 
@@ -161,8 +161,8 @@ Result<void> GuardFile::replace(Guard guard, FileMode mode) {
 }
 
 Result<bool> GuardFile::is_replaced() const {
-  MANKAI_ASSIGN(const auto now, identify(path_, *calls_));
-  return now != identity_;
+  MANKAI_ASSIGN(const auto now, stamp_of(path_, *calls_));
+  return now != stamp_;
 }
 
 }  // namespace mankai

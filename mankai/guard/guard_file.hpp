@@ -61,13 +61,12 @@ class GuardFile {
   /// Writes another guard in place of this one. Errors: io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> replace(Guard guard, FileMode mode = {});
 
-  /// Whether the path now names another file, so that it should be opened again. Errors: not_found; io.
+  /// Whether the path now names another file or other content, so that it should be opened again. Errors: not_found; io.
   [[nodiscard]] Result<bool> is_replaced() const;
-  [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
 
  private:
-  GuardFile(std::string path, FileCalls& calls, std::optional<FileLock> lock, FileIdentity identity, Guard guard)
-      : path_(std::move(path)), calls_(&calls), lock_(std::move(lock)), identity_(identity), guard_(std::move(guard)) {}
+  GuardFile(std::string path, FileCalls& calls, std::optional<FileLock> lock, FileStamp stamp, Guard guard)
+      : path_(std::move(path)), calls_(&calls), lock_(std::move(lock)), stamp_(stamp), guard_(std::move(guard)) {}
 
   using Change = std::function<Result<bool>(Guard&, std::string_view)>;
   [[nodiscard]] Result<Outcomes> change(std::span<const std::string_view> rules, const Change& make);
@@ -77,7 +76,7 @@ class GuardFile {
   std::string path_;
   FileCalls* calls_;
   std::optional<FileLock> lock_;
-  FileIdentity identity_;
+  FileStamp stamp_;
   Guard guard_;
 };
 

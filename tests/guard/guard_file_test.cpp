@@ -127,6 +127,15 @@ TEST_F(GuardFileTest, takes_no_other_files_place) {
   EXPECT_EQ(answer("evil.example"), Answer::ok);
 }
 
+// ext4 gives a new file the inode number of one that was just removed, and a guard of few rules keeps no mapping of it.
+TEST_F(GuardFileTest, a_file_with_the_inode_number_of_its_predecessor_is_another_one) {
+  const GuardFile reader = GuardFile::open(path_).value();
+  for (const auto* rule : {"a.example", "b.example", "c.example"}) {
+    ASSERT_TRUE(GuardFile::open(path_, GuardFile::Mode::write).value().add(Rules{rule}).has_value());
+    EXPECT_TRUE(reader.is_replaced().value()) << rule;
+  }
+}
+
 TEST_F(GuardFileTest, has_one_writer_and_readers_beside_it) {
   GuardFile writer = GuardFile::open(path_, GuardFile::Mode::write).value();
   EXPECT_EQ(GuardFile::open(path_, GuardFile::Mode::write).error().code, ErrorCode::locked);

@@ -1,7 +1,5 @@
 #include "apps/mankai/serve/live_guard.hpp"
 
-#include <sys/stat.h>
-
 #include <utility>
 
 #include "apps/mankai/subcommand.hpp"
@@ -10,16 +8,9 @@
 namespace mankai::command::serve {
 namespace {
 
-std::optional<FileStamp> stamp_of(const std::string& path) {
-  constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
-  struct stat found{};
-  if (stat(path.c_str(), &found) != 0) {
-    return std::nullopt;
-  }
-  return FileStamp{.device = found.st_dev,
-                   .inode = found.st_ino,
-                   .bytes = static_cast<std::uint64_t>(found.st_size),
-                   .modified_nanoseconds = found.st_mtim.tv_sec * kNanosecondsPerSecond + found.st_mtim.tv_nsec};
+std::optional<FileStamp> stamp_at(const std::string& path) {
+  const auto stamp = stamp_of(path);
+  return stamp ? std::optional(*stamp) : std::nullopt;
 }
 
 }  // namespace
@@ -36,14 +27,14 @@ std::shared_ptr<const LiveGuard::Loaded> LiveGuard::current() const {
 }
 
 bool LiveGuard::has_changed() {
-  const auto now = stamp_of(path_);
+  const auto now = stamp_at(path_);
   const bool was_missing = std::exchange(was_missing_, !now);
   return now != tried_ && (now || was_missing);
 }
 
 Result<void> LiveGuard::reload() {
   // Takes the stamp first: a file replaced while it is read then counts as changed.
-  tried_ = stamp_of(path_);
+  tried_ = stamp_at(path_);
   MANKAI_ASSIGN(auto bytes, read_file(path_));
   if (bytes.size() == 0) {
     return fail(ErrorCode::corrupt, path_ + ": is empty");

@@ -1,26 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "mankai/base/error.hpp"
+#include "mankai/file/open_file.hpp"
 #include "mankai/guard/guard.hpp"
 
 namespace mankai::command::serve {
-
-/// Identifies the current file at a path: replacing or changing the file changes the stamp. It has more than
-/// mankai::FileIdentity because the inode number of a replaced file can be reused.
-struct FileStamp {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_nanoseconds = 0;  ///< since 1970
-
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
 
 /// A guard that can be replaced while it is in use: requests in progress keep the old one.
 ///
