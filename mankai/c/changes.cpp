@@ -2,7 +2,8 @@
 #include <vector>
 
 #include "mankai/c/detail/arguments.hpp"
-#include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/filter_handle.hpp"
+#include "mankai/c/detail/options.hpp"
 #include "mankai/c/mankai.h"
 
 namespace mankai::c {
@@ -10,17 +11,40 @@ namespace {
 
 // `use(target, views)` changes the filter. Other arrays have one element per key.
 template <class Use>
-int change_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, const Use& use) noexcept {
+int change_keys(mankai_filter* filter, KeySource keys, const Use& use) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
-    MANKAI_TRY(check_keys(keys, count));
-    const KeyViews views(keys, count);
+    MANKAI_TRY(keys.check());
+    const KeyViews views(keys);
     return use(target, views.views());
+  });
+}
+
+template <class Use>
+int change_key(mankai_filter* filter, const void* key, std::size_t bytes, const Use& use) noexcept {
+  return change(filter, [&](auto& target) -> Result<void> {
+    MANKAI_ASSIGN(const auto view, key_of(key, bytes));
+    return use(target, std::span(&view, 1));
   });
 }
 
 template <class Element>
 std::span<Element> array_of(Element* elements, std::size_t count) noexcept {
   return {elements, count};
+}
+
+int insert_keys_at(mankai_filter* filter, KeySource keys, const std::int64_t* times_us) noexcept {
+  return change_keys(filter, keys, [&](auto& target, auto views) -> Result<void> {
+    MANKAI_TRY(check_array(times_us, views.size(), "times_us"));
+    const std::vector<Time> times = keys.times(times_us);
+    return target.insert(views, std::span<const Time>(times));
+  });
+}
+
+int observe_keys(mankai_filter* filter, KeySource keys, bool* seen) noexcept {
+  return change(filter, [&](auto& target) {
+    return use_at_once(keys, seen, "seen", false,
+                       [&](auto views, std::span<bool> outcomes) { return target.observe(views, outcomes); });
+  });
 }
 
 // One-byte enumerators may be written through a pointer to bytes.
@@ -32,12 +56,13 @@ static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
 static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
 
 template <class Use>
-int erase_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, mankai_erase_result* results,
-               const Use& use) noexcept {
-  return change_keys(filter, keys, count, [&](auto& target, std::span<const std::string_view> views) {
-    std::vector<EraseResult> unwanted(results == nullptr ? count : 0);
-    auto* wanted = reinterpret_cast<EraseResult*>(results);
-    return use(target, views, array_of(results == nullptr ? unwanted.data() : wanted, count));
+int erase_keys(mankai_filter* filter, KeySource keys, mankai_erase_result* results, const Use& use) noexcept {
+  return change(filter, [&](auto& target) -> Result<void> {
+    MANKAI_TRY(keys.check());
+    std::vector<EraseResult> unwanted(results == nullptr ? keys.size() : 0);
+    auto* wanted = results == nullptr ? unwanted.data() : reinterpret_cast<EraseResult*>(results);
+    return use_at_once(keys, wanted, "results", EraseResult::absent,
+                       [&](auto views, std::span<EraseResult> outcomes) { return use(target, views, outcomes); });
   });
 }
 
@@ -51,54 +76,61 @@ using namespace mankai;
 using namespace mankai::c;
 
 int mankai_insert(mankai_filter* filter, const mankai_key* keys, size_t count) {
-  return change_keys(filter, keys, count, [](auto& target, auto views) { return target.insert(views); });
+  return change_keys(filter, KeySource(keys, count), [](auto& target, auto views) { return target.insert(views); });
 }
 
 int mankai_insert_one(mankai_filter* filter, const void* key, size_t bytes) {
-  const mankai_key one{key, bytes};
-  return mankai_insert(filter, &one, 1);
+  return change_key(filter, key, bytes, [](auto& target, auto views) { return target.insert(views); });
+}
+
+int mankai_insert_packed(mankai_filter* filter, const mankai_packed* keys) {
+  return change_keys(filter, KeySource(keys), [](auto& target, auto views) { return target.insert(views); });
 }
 
 int mankai_insert_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count) {
-  return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
+  return change_keys(filter, KeySource(keys, count), [&](auto& target, auto views) -> Result<void> {
     MANKAI_TRY(check_array(ids, count, "ids"));
     return target.insert(views, array_of(ids, count));
   });
 }
 
 int mankai_insert_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id) {
-  const mankai_key one{key, bytes};
-  return mankai_insert_with_ids(filter, &one, &id, 1);
+  return change_key(filter, key, bytes, [&](auto& target, auto views) {
+    return target.insert(views, std::span<const std::uint64_t>(&id, 1));
+  });
 }
 
 int mankai_insert_at(mankai_filter* filter, const mankai_key* keys, const int64_t* times_us, size_t count) {
-  return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    MANKAI_TRY(check_array(times_us, count, "times_us"));
-    std::vector<Time> times(count);
-    std::transform(times_us, times_us + count, times.begin(), [](int64_t time) { return Time(Duration(time)); });
-    return target.insert(views, std::span<const Time>(times));
-  });
+  return insert_keys_at(filter, KeySource(keys, count), times_us);
 }
 
 int mankai_insert_one_at(mankai_filter* filter, const void* key, size_t bytes, int64_t time_us) {
-  const mankai_key one{key, bytes};
-  return mankai_insert_at(filter, &one, &time_us, 1);
+  const Time time = time_of_us(time_us);
+  return change_key(filter, key, bytes,
+                    [&](auto& target, auto views) { return target.insert(views, std::span<const Time>(&time, 1)); });
+}
+
+int mankai_insert_packed_at(mankai_filter* filter, const mankai_packed* keys, const int64_t* times_us) {
+  return insert_keys_at(filter, KeySource(keys), times_us);
 }
 
 int mankai_observe(mankai_filter* filter, const mankai_key* keys, size_t count, bool* seen) {
-  return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    MANKAI_TRY(check_array(seen, count, "seen"));
-    return target.observe(views, array_of(seen, count));
-  });
+  return observe_keys(filter, KeySource(keys, count), seen);
 }
 
 int mankai_observe_one(mankai_filter* filter, const void* key, size_t bytes, bool* seen) {
-  const mankai_key one{key, bytes};
-  return mankai_observe(filter, &one, 1, seen);
+  return change_key(filter, key, bytes, [&](auto& target, auto views) -> Result<void> {
+    MANKAI_TRY(check_given(seen, "seen"));
+    return target.observe(views, array_of(seen, 1));
+  });
+}
+
+int mankai_observe_packed(mankai_filter* filter, const mankai_packed* keys, bool* seen) {
+  return observe_keys(filter, KeySource(keys), seen);
 }
 
 int mankai_erase(mankai_filter* filter, const mankai_key* keys, size_t count, mankai_erase_result* results) {
-  return erase_keys(filter, keys, count, results,
+  return erase_keys(filter, KeySource(keys, count), results,
                     [](auto& target, auto views, auto outcomes) { return target.erase(views, outcomes); });
 }
 
@@ -107,12 +139,18 @@ int mankai_erase_one(mankai_filter* filter, const void* key, size_t bytes, manka
   return mankai_erase(filter, &one, 1, result);
 }
 
+int mankai_erase_packed(mankai_filter* filter, const mankai_packed* keys, mankai_erase_result* results) {
+  return erase_keys(filter, KeySource(keys), results,
+                    [](auto& target, auto views, auto outcomes) { return target.erase(views, outcomes); });
+}
+
 int mankai_erase_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count,
                           mankai_erase_result* results) {
-  return erase_keys(filter, keys, count, results, [&](auto& target, auto views, auto outcomes) -> Result<void> {
-    MANKAI_TRY(check_array(ids, count, "ids"));
-    return target.erase(views, array_of(ids, count), outcomes);
-  });
+  return erase_keys(filter, KeySource(keys, count), results,
+                    [&](auto& target, auto views, auto outcomes) -> Result<void> {
+                      MANKAI_TRY(check_array(ids, count, "ids"));
+                      return target.erase(views, array_of(ids, count), outcomes);
+                    });
 }
 
 int mankai_erase_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id,
@@ -122,7 +160,7 @@ int mankai_erase_one_with_id(mankai_filter* filter, const void* key, size_t byte
 }
 
 int mankai_put(mankai_filter* filter, const mankai_key* keys, const uint32_t* values, size_t count, double strength) {
-  return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
+  return change_keys(filter, KeySource(keys, count), [&](auto& target, auto views) -> Result<void> {
     MANKAI_TRY(check_array(values, count, "values"));
     return target.put(views, array_of(values, count), strength);
   });
@@ -134,12 +172,14 @@ int mankai_put_one(mankai_filter* filter, const void* key, size_t bytes, uint32_
 }
 
 int mankai_advance(mankai_filter* filter, int64_t time_us) {
-  return change(filter, [&](auto& target) { return target.advance(Time(Duration(time_us))); });
+  return change(filter, [&](auto& target) { return target.advance(time_of_us(time_us)); });
 }
 
 int mankai_merge(mankai_filter* filter, const mankai_filter* other) {
-  return guarded([&]() -> Result<void> {
-    MANKAI_TRY(check_given(filter, "filter"));
+  if (other != nullptr && !is_usable(other)) {
+    return refuse_handle(other, HandleType::filter);
+  }
+  return with_handle(filter, [&](mankai_filter& into) -> Result<void> {
     MANKAI_TRY(check_given(other, "other"));
     if (filter == other) {
       return fail(ErrorCode::invalid_argument, "a filter cannot be merged with itself");
@@ -151,7 +191,7 @@ int mankai_merge(mankai_filter* filter, const mankai_filter* other) {
           from.read([&](const AnyFilter& any) { merged = target.merge(any); });
           return merged;
         },
-        filter->body, other->body);
+        into.body, other->body);
   });
 }
 

@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "mankai/c/detail/arguments.hpp"
-#include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/filter_handle.hpp"
+#include "mankai/c/detail/stored.hpp"
 #include "mankai/c/mankai.h"
 
 namespace mankai::c {
@@ -10,9 +9,8 @@ namespace {
 // Runs `use(store)`. Errors: invalid_argument for a filter that is not in a file.
 template <class Filter, class Use>
 int with_store(Filter* filter, const Use& use) noexcept {
-  return guarded([&]() -> Result<void> {
-    MANKAI_TRY(check_given(filter, "filter"));
-    auto* store = std::get_if<Store>(&filter->body);
+  return with_handle(filter, [&](Filter& handle) -> Result<void> {
+    auto* store = std::get_if<Store>(&handle.body);
     if (store == nullptr) {
       return fail(ErrorCode::invalid_argument,
                   "the filter is not in a file that is open for changes; use mankai_create_file or mankai_open_file");
@@ -74,14 +72,7 @@ int mankai_commit(mankai_filter* filter, const void* position, size_t bytes) {
 }
 
 int mankai_position(const mankai_filter* filter, void* position, size_t* bytes) {
-  return with_store(filter, [&](const Store& store) -> Result<void> {
-    MANKAI_TRY(check_given(position, "position"));
-    MANKAI_TRY(check_given(bytes, "bytes"));
-    const SourcePosition current = store.position();
-    std::ranges::copy(current.view(), static_cast<char*>(position));
-    *bytes = current.view().size();
-    return {};
-  });
+  return with_store(filter, [&](const Store& store) { return write_position(&store, position, bytes); });
 }
 
 int mankai_sync(mankai_filter* filter) {

@@ -2,7 +2,8 @@
 #include <cstring>
 
 #include "mankai/c/detail/arguments.hpp"
-#include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/filter_handle.hpp"
+#include "mankai/c/detail/outcomes.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
@@ -10,55 +11,44 @@
 namespace mankai::c {
 namespace {
 
-// Queries keys window by window: `use(any, start, views)` writes to the caller's array.
-template <class Use>
-int ask_keys(const mankai_filter* filter, const mankai_key* keys, std::size_t count, const void* outcomes,
-             const Use& use) noexcept {
-  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_TRY(check_keys(keys, count));
-    MANKAI_TRY(check_array(outcomes, count, "the array of outcomes"));
-    return for_each_key_window(keys, count, [&](std::size_t start, std::span<const std::string_view> views) {
-      return use(any, start, views);
-    });
+// Queries keys window by window: `use(any, views, outcomes)` writes to the caller's array.
+template <class T, class Use>
+int ask_keys(const mankai_filter* filter, KeySource keys, T* outcomes, T absent, const Use& use) noexcept {
+  return ask(filter, [&](const AnyFilter& any) {
+    return use_in_windows(keys, outcomes, "the array of outcomes", absent,
+                          [&](auto views, std::span<T> filled) { return use(any, views, filled); });
   });
 }
 
-mankai_count as_c(const KeyCount& count) noexcept { return {count.value, count.is_saturated}; }
-mankai_lately as_c(const DecayedCount& count) noexcept { return {count.raw, count.rate, count.is_saturated}; }
-mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
+int may_contain_each(const mankai_filter* filter, KeySource keys, bool* outcomes) noexcept {
+  return ask_keys(filter, keys, outcomes, false, [](const AnyFilter& any, auto views, std::span<bool> filled) {
+    any.may_contain(views, filled);
+    return Result<void>();
+  });
+}
 
 template <class Count, class CCount>
-int count_each(const mankai_filter* filter, const mankai_key* keys, std::size_t count, CCount* counts) noexcept {
-  return ask_keys(filter, keys, count, counts,
-                  [&](const AnyFilter& any, std::size_t start, auto views) -> Result<void> {
-                    std::array<Count, kQuestionWindow> window;
-                    const auto counted = std::span(window).first(views.size());
+int count_each(const mankai_filter* filter, KeySource keys, CCount* counts) noexcept {
+  return ask_keys(filter, keys, counts, CCount(),
+                  [&](const AnyFilter& any, auto views, std::span<CCount> filled) -> Result<void> {
+                    Window<Count> window;
+                    const std::span counted(window.first(views.size()), views.size());
                     MANKAI_TRY(any.count(views, counted));
-                    std::ranges::transform(counted, counts + start, [](const Count& one) { return as_c(one); });
+                    std::ranges::transform(counted, filled.begin(), [](const Count& one) { return as_c(one); });
                     return {};
                   });
 }
 
-// Copies the entries, followed by their keys, into one block of memory.
-mankai_top_entry* copy_of(const std::vector<DecayedTop::Entry>& top) {
-  std::size_t key_bytes = 0;
-  for (const auto& entry : top) {
-    key_bytes += entry.key.size();
-  }
-  void* memory = allocate_for_caller(top.size() * sizeof(mankai_top_entry) + key_bytes);
-  auto* entries = static_cast<mankai_top_entry*>(memory);
-  char* key = static_cast<char*>(memory) + top.size() * sizeof(mankai_top_entry);
-  for (std::size_t i = 0; i < top.size(); ++i) {
-    const auto& from = top[i];
-    std::ranges::copy(from.key, key);
-    new (entries + i) mankai_top_entry{.key = key,
-                                       .bytes = from.key.size(),
-                                       .count = as_c(from.count),
-                                       .last_seen_us = from.last_seen.time_since_epoch().count(),
-                                       .is_cut = from.is_cut};
-    key += from.key.size();
-  }
-  return entries;
+template <class Count, class CCount>
+int count_of_one(const mankai_filter* filter, const void* key, std::size_t bytes, CCount* count) noexcept {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    MANKAI_ASSIGN(const auto view, key_of(key, bytes));
+    MANKAI_TRY(check_given(count, "count"));
+    Count counted;
+    MANKAI_TRY(any.count({&view, 1}, {&counted, 1}));
+    *count = as_c(counted);
+    return {};
+  });
 }
 
 std::int64_t time_of(const AnyFilter& filter) {
@@ -81,7 +71,10 @@ mankai_info info_of(const AnyFilter& filter, bool is_in_file) {
           .can_erase = kind.can_erase,
           .can_count = kind.can_count,
           .takes_ids = kind.key_shape == KeyShape::numbered,
-          .takes_values = kind.key_shape == KeyShape::valued};
+          .takes_values = kind.key_shape == KeyShape::valued,
+          .can_grow = kind.can_grow,
+          .canonical_version = filter.canonical_version(),
+          .hash = name(spec.hash).data()};  // NOLINT(bugprone-suspicious-stringview-data-usage): as kind
 }
 
 }  // namespace
@@ -91,43 +84,49 @@ using namespace mankai;
 using namespace mankai::c;
 
 int mankai_may_contain(const mankai_filter* filter, const mankai_key* keys, size_t count, bool* outcomes) {
-  return ask_keys(filter, keys, count, outcomes, [&](const AnyFilter& any, std::size_t start, auto views) {
-    any.may_contain(views, std::span(outcomes + start, views.size()));
-    return Result<void>();
-  });
+  return may_contain_each(filter, KeySource(keys, count), outcomes);
 }
 
 int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t bytes, bool* outcome) {
-  const mankai_key one{key, bytes};
-  return mankai_may_contain(filter, &one, 1, outcome);
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    MANKAI_ASSIGN(const auto view, key_of(key, bytes));
+    MANKAI_TRY(check_given(outcome, "outcome"));
+    *outcome = any.may_contain(view);
+    return {};
+  });
+}
+
+int mankai_may_contain_packed(const mankai_filter* filter, const mankai_packed* keys, bool* outcomes) {
+  return may_contain_each(filter, KeySource(keys), outcomes);
 }
 
 int mankai_counts(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_count* counts) {
-  return count_each<KeyCount>(filter, keys, count, counts);
+  return count_each<KeyCount>(filter, KeySource(keys, count), counts);
 }
 
 int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes, mankai_count* count) {
-  const mankai_key one{key, bytes};
-  return mankai_counts(filter, &one, 1, count);
+  return count_of_one<KeyCount>(filter, key, bytes, count);
+}
+
+int mankai_counts_packed(const mankai_filter* filter, const mankai_packed* keys, mankai_count* counts) {
+  return count_each<KeyCount>(filter, KeySource(keys), counts);
 }
 
 int mankai_counts_lately(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_lately* counts) {
-  return count_each<DecayedCount>(filter, keys, count, counts);
+  return count_each<DecayedCount>(filter, KeySource(keys, count), counts);
 }
 
 int mankai_count_one_lately(const mankai_filter* filter, const void* key, size_t bytes, mankai_lately* count) {
-  const mankai_key one{key, bytes};
-  return mankai_counts_lately(filter, &one, 1, count);
+  return count_of_one<DecayedCount>(filter, key, bytes, count);
 }
 
 int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, uint32_t min_matches,
                   mankai_value* values, size_t room, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    const mankai_key one{key, bytes};
-    MANKAI_TRY(check_keys(&one, 1));
+    MANKAI_ASSIGN(const auto view, key_of(key, bytes));
     MANKAI_TRY(check_given(count, "count"));
     MANKAI_TRY(check_array(values, room, "values"));
-    MANKAI_ASSIGN(const auto recalled, any.recall(view_of(one), min_matches));
+    MANKAI_ASSIGN(const auto recalled, any.recall(view, min_matches));
     *count = std::min(room, recalled.size());
     std::transform(recalled.begin(), recalled.begin() + static_cast<std::ptrdiff_t>(*count), values,
                    [](const ValueMatches& value) { return as_c(value); });
@@ -137,18 +136,13 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
 
 int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entries, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_TRY(check_given(static_cast<const void*>(entries), "entries"));
-    MANKAI_TRY(check_given(count, "count"));
     const auto* ranked = any.as<DecayedTop>();
     if (ranked == nullptr) {
       return fail(ErrorCode::invalid_argument,
                   "a filter of kind " + std::string(any.kind().name) +
                       " stores no names of keys; these do: " + std::string(DecayedTop::kName));
     }
-    const auto top = ranked->top(most);
-    *entries = top.empty() ? nullptr : copy_of(top);
-    *count = top.size();
-    return {};
+    return write_entries([&] { return ranked->top(most); }, entries, count);
   });
 }
 
@@ -172,9 +166,7 @@ int mankai_estimate(const mankai_filter* filter, mankai_estimates* estimates) {
 int mankai_spec(const mankai_filter* filter, char** spec) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     MANKAI_TRY(check_given(static_cast<const void*>(spec), "spec"));
-    const std::string text = to_string(any.spec());
-    *spec = static_cast<char*>(allocate_for_caller(text.size() + 1));
-    std::memcpy(*spec, text.c_str(), text.size() + 1);
+    *spec = text_for_caller(to_string(any.spec()));
     return {};
   });
 }

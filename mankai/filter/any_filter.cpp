@@ -46,6 +46,8 @@ void AnyFilter::may_contain(Keys keys, std::span<bool> outcomes) const {
   body_->may_contain(keys, outcomes);
 }
 
+bool AnyFilter::may_contain(std::string_view key) const { return body_->may_contain(key); }
+
 Result<void> AnyFilter::count(Keys keys, std::span<KeyCount> counts) const {
   MANKAI_ASSERT(keys.size() == counts.size());
   return body_->count(keys, counts);

@@ -148,6 +148,16 @@ class KindBody final : public FilterBody {
   [[nodiscard]] void* address() noexcept override { return &filter_; }
 
   void may_contain(Keys keys, std::span<bool> outcomes) const override { may_contain_keys_of(filter_, keys, outcomes); }
+  [[nodiscard]] bool may_contain(std::string_view key) const override {
+    if constexpr (!AssociativeFilter<F> && !PathFilter<F>) {
+      if (filter_.canonical_version() == 0) [[likely]] {
+        return filter_.may_contain(filter_.hasher()(key));
+      }
+    }
+    bool outcome = false;
+    may_contain_keys_of(filter_, Keys(&key, 1), {&outcome, 1});
+    return outcome;
+  }
   [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const override {
     if constexpr (FrequencyFilter<F>) {
       count_keys_of(filter_, keys, counts);

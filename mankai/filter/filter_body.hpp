@@ -28,6 +28,7 @@ class FilterBody {
 
   // As AnyFilter's functions of the same names.
   virtual void may_contain(Keys keys, std::span<bool> outcomes) const = 0;
+  [[nodiscard]] virtual bool may_contain(std::string_view key) const = 0;
   [[nodiscard]] virtual Result<void> count(Keys keys, std::span<KeyCount> counts) const = 0;
   [[nodiscard]] virtual Result<void> count(Keys keys, std::span<DecayedCount> counts) const = 0;
   [[nodiscard]] virtual Result<std::vector<ValueMatches>> recall(std::string_view key,

@@ -7,21 +7,19 @@
 
 namespace mankai {
 
-namespace detail {
-class GateCore;
-}
-
 /// The answer to a query, and the state of the memo against which a report about it is checked.
 class [[nodiscard]] GateAnswer {
  public:
+  /// `state` is that of an earlier answer, or of the gate that makes one.
+  GateAnswer(bool is_maybe, std::uint64_t state) noexcept : state_(state), is_maybe_(is_maybe) {}
+
   /// True for "maybe": ask the database. False for "empty": there is no row with this key.
   [[nodiscard]] bool is_maybe() const noexcept { return is_maybe_; }
   explicit operator bool() const noexcept { return is_maybe_; }
+  /// For programs that store an answer until they report about it.
+  [[nodiscard]] std::uint64_t state() const noexcept { return state_; }
 
  private:
-  friend class detail::GateCore;
-  GateAnswer(bool is_maybe, std::uint64_t state) noexcept : state_(state), is_maybe_(is_maybe) {}
-
   std::uint64_t state_;  ///< of the key's set in the memo, read before the filter
   bool is_maybe_;
 };

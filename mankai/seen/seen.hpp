@@ -70,6 +70,8 @@ class Seen {
   /// As Store::begin and Store::commit; no effect without a file.
   void begin(BatchMode mode = BatchMode::journaled) { kept_.begin(mode); }
   [[nodiscard]] Result<void> commit(std::string_view position = {}) { return kept_.commit(position); }
+  /// As Store::sync; no effect without a file.
+  [[nodiscard]] Result<void> sync() { return kept_.sync(); }
   /// Writes everything committed to the file and unlocks it; observe must not be called again. The destructor does the
   /// same and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
   [[nodiscard]] Result<void> close() { return kept_.close(); }

@@ -36,6 +36,7 @@ class KeptFilter {
   /// As Store's; no effect in memory.
   void begin(BatchMode mode);
   [[nodiscard]] Result<void> commit(std::string_view position);
+  [[nodiscard]] Result<void> sync() { return store_ ? store_->sync() : Result<void>(); }
   /// Closes the store. If that discards a batch, also does the recovery that Store::close leaves to the next open.
   [[nodiscard]] Result<void> close();
 

@@ -4,54 +4,83 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "mankai/base/bits.hpp"
+#include "mankai/base/time.hpp"
 #include "mankai/c/detail/errors.hpp"
 #include "mankai/c/mankai.h"
 
 namespace mankai::c {
 
-[[nodiscard]] inline std::string_view view_of(const mankai_key& key) noexcept {
-  return {static_cast<const char*>(key.data), key.bytes};
+inline constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+
+/// The error of a key that key_of refuses.
+[[nodiscard, gnu::cold]] std::unexpected<Error> refused_key(const mankai_key& key, std::size_t index);
+
+/// Errors: invalid_argument for a key that is NULL and has bytes, or more bytes than memory has.
+[[nodiscard]] inline Result<std::string_view> key_of(const void* data, std::size_t bytes) {
+  if ((data == nullptr && bytes != 0) || bytes > kMostBytes) [[unlikely]] {
+    return refused_key({data, bytes}, 0);
+  }
+  return std::string_view(static_cast<const char*>(data), bytes);
 }
 
-/// Errors: invalid_argument, with the key's number, for a key that is NULL and has bytes.
-[[nodiscard]] inline Result<void> check_keys(const mankai_key* keys, std::size_t count) {
-  MANKAI_TRY(check_array(keys, count, "keys"));
-  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
-  if (count > kMost / sizeof(mankai_key)) {
-    return fail(ErrorCode::invalid_argument, std::to_string(count) + " keys are more than any array has");
+/// The keys of a call: an array of mankai_key, or a mankai_packed.
+class KeySource {
+ public:
+  KeySource(const mankai_key* keys, std::size_t count) noexcept : keys_(keys), count_(count) {}
+  explicit KeySource(const mankai_packed* packed) noexcept : given_(packed), is_packed_(true) {}
+
+  /// Call it before all others. Errors: invalid_argument for NULL, and for a key that is not in memory or in the data.
+  [[nodiscard]] Result<void> check();
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// Writes the keys from `begin` on to views, and leaves out skipped ones. Returns the number of views.
+  std::size_t read(std::size_t begin, std::size_t count, std::string_view* views) const noexcept;
+  /// Moves elements that are in the order of `read` to the places of their keys. Those of skipped keys become `absent`.
+  template <class T>
+  void spread(std::size_t begin, std::size_t count, std::size_t filled, T* elements, T absent) const noexcept {
+    for (std::size_t i = count; filled < i;) {
+      --i;
+      elements[i] = is_skipped(begin + i) ? absent : elements[--filled];
+    }
   }
-  const mankai_key* wrong =
-      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.data == nullptr && key.bytes != 0; });
-  if (wrong != keys + count) {
-    return fail(ErrorCode::invalid_argument, "key " + std::to_string(wrong - keys) + " is NULL and has bytes");
+  /// The times of the keys that `read` writes.
+  [[nodiscard]] std::vector<Time> times(const std::int64_t* times_us) const;
+
+ private:
+  [[nodiscard]] Result<void> check_packed();
+  template <class Offset>
+  [[nodiscard]] Result<void> check_offsets() const;
+  [[nodiscard]] bool is_skipped(std::size_t index) const noexcept {
+    constexpr std::size_t kBits = 8;
+    const std::size_t bit = packed_.first + index;
+    return packed_.validity != nullptr && (packed_.validity[bit / kBits] >> (bit % kBits) & 1U) == 0;
   }
-  const mankai_key* long_one =
-      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.bytes > kMost; });
-  if (long_one != keys + count) {
-    return fail(ErrorCode::invalid_argument, "key " + std::to_string(long_one - keys) + " has " +
-                                                 std::to_string(long_one->bytes) + " bytes, more than memory has");
-  }
-  return {};
-}
+
+  const mankai_key* keys_ = nullptr;
+  std::size_t count_ = 0;
+  const mankai_packed* given_ = nullptr;
+  bool is_packed_ = false;
+  mankai_packed packed_{};
+};
 
 /// All keys of a call as views. A few keys need no allocation.
 class KeyViews {
  public:
-  KeyViews(const mankai_key* keys, std::size_t count) {
-    if (count > few_.size()) {
-      many_.resize(count);
-      views_ = many_;
-    } else {
-      views_ = std::span(few_).first(count);
+  explicit KeyViews(const KeySource& keys) {
+    if (keys.size() > few_.size()) {
+      many_.resize(keys.size());
     }
-    std::transform(keys, keys + count, views_.begin(), view_of);
+    std::string_view* views = many_.empty() ? few_.data() : many_.data();
+    views_ = {views, keys.read(0, keys.size(), views)};
   }
   KeyViews(const KeyViews&) = delete;
   KeyViews& operator=(const KeyViews&) = delete;
@@ -65,19 +94,50 @@ class KeyViews {
   static constexpr std::size_t kFew = 16;
   std::array<std::string_view, kFew> few_;
   std::vector<std::string_view> many_;
-  std::span<std::string_view> views_;
+  std::span<const std::string_view> views_;
 };
+
+/// Uses all keys at once: `use(views, outcomes)` returns a Result<void>. Shape: outcomes has an element per key.
+template <class T, class Use>
+[[nodiscard]] Result<void> use_at_once(KeySource& keys, T* outcomes, const char* argument, T absent, const Use& use) {
+  MANKAI_TRY(keys.check());
+  MANKAI_TRY(check_array(outcomes, keys.size(), argument));
+  const KeyViews views(keys);
+  MANKAI_TRY(use(views.views(), std::span(outcomes, views.views().size())));
+  keys.spread(0, keys.size(), views.views().size(), outcomes, absent);
+  return {};
+}
 
 inline constexpr std::size_t kQuestionWindow = 1024;
 
-/// Calls `use(start, views)`, which returns a Result<void>, per window; stops at the first error.
-template <class Use>
-Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, const Use& use) {
-  std::array<std::string_view, kQuestionWindow> views;
-  for (std::size_t start = 0; start < count; start += kQuestionWindow) {
-    const std::size_t window = std::min(kQuestionWindow, count - start);
-    std::transform(keys + start, keys + start + window, views.begin(), view_of);
-    MANKAI_TRY(use(start, std::span<const std::string_view>(views).first(window)));
+/// Room on the stack for a window's elements, which are initialized as far as they are needed.
+template <class T>
+class Window {
+ public:
+  [[nodiscard]] T* first(std::size_t count) noexcept {
+    auto* elements = reinterpret_cast<T*>(bytes_.data());
+    std::uninitialized_value_construct_n(elements, count);
+    return elements;
+  }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  alignas(T) std::array<std::byte, kQuestionWindow * sizeof(T)> bytes_;
+};
+
+/// As use_at_once, window by window; stops at the first error.
+template <class T, class Use>
+[[nodiscard]] Result<void> use_in_windows(KeySource& keys, T* outcomes, const char* argument, T absent,
+                                          const Use& use) {
+  MANKAI_TRY(keys.check());
+  MANKAI_TRY(check_array(outcomes, keys.size(), argument));
+  Window<std::string_view> window;
+  for (std::size_t begin = 0; begin < keys.size(); begin += kQuestionWindow) {
+    const std::size_t count = std::min(kQuestionWindow, keys.size() - begin);
+    std::string_view* views = window.first(count);
+    const std::size_t filled = keys.read(begin, count, views);
+    MANKAI_TRY(use(std::span<const std::string_view>(views, filled), std::span(outcomes + begin, filled)));
+    keys.spread(begin, count, filled, outcomes + begin, absent);
   }
   return {};
 }
@@ -129,6 +189,40 @@ Result<void> write_sized(const Struct& from, Struct* to, const char* argument) {
     throw std::bad_alloc();
   }
   return memory;
+}
+
+[[nodiscard]] inline void* bytes_for_caller(std::span<const std::byte> bytes) {
+  void* copy = allocate_for_caller(bytes.size());
+  std::ranges::copy(bytes, static_cast<std::byte*>(copy));
+  return copy;
+}
+
+/// Copies a text to new memory, with a zero at its end.
+[[nodiscard]] inline char* text_for_caller(std::string_view text) {
+  auto* copy = static_cast<char*>(allocate_for_caller(text.size() + 1));
+  *std::ranges::copy(text, copy).out = '\0';
+  return copy;
+}
+
+/// Writes a text whose length the caller does not know, as far as there is room for all of it.
+inline void write_text(std::string_view text, char* to, std::size_t room) noexcept {
+  if (text.size() <= room) {
+    std::ranges::copy(text, to);
+  }
+}
+
+/// Copies texts to new memory. Shape: text i ends at ends[i] of data.
+[[nodiscard]] mankai_texts* texts_for_caller(std::string_view data, std::span<const std::size_t> ends);
+/// Shape: texts is a range of texts.
+template <class Texts>
+[[nodiscard]] mankai_texts* texts_for_caller(const Texts& texts) {
+  std::string data;
+  std::vector<std::size_t> ends;
+  for (const std::string_view text : texts) {
+    data += text;
+    ends.push_back(data.size());
+  }
+  return texts_for_caller(data, ends);
 }
 
 }  // namespace mankai::c

@@ -26,12 +26,16 @@ struct LastError {
 
 thread_local LastError last_error;
 
-int keep(ErrorCode code, std::string_view text, int os_error) noexcept {
+int keep(int code, std::string_view text, int os_error) noexcept {
   const std::string_view kept = text.substr(0, kMostText - 1);
   std::ranges::copy(kept, last_error.text.begin());
   last_error.text[kept.size()] = '\0';
   last_error.os_error = os_error;
-  return static_cast<int>(code);
+  return code;
+}
+
+int keep(ErrorCode code, std::string_view text, int os_error) noexcept {
+  return keep(static_cast<int>(code), text, os_error);
 }
 
 }  // namespace
@@ -60,7 +64,16 @@ int note_exception() noexcept {
   }
 }
 
+int note_forked() noexcept {
+  return keep(MANKAI_FORKED,
+              "the handle changes a file and belongs to the parent process; open the file again in this process after "
+              "the parent has closed it, or for queries",
+              0);
+}
+
 }  // namespace mankai::c
+
+uint32_t mankai_abi_version() { return MANKAI_ABI_VERSION; }
 
 const char* mankai_version() { return MANKAI_VERSION; }
 
@@ -71,6 +84,9 @@ int mankai_last_os_error() { return mankai::c::last_error.os_error; }
 const char* mankai_code_name(int code) {
   if (code == MANKAI_OK) {
     return "ok";
+  }
+  if (code == MANKAI_FORKED) {
+    return "forked";
   }
   const bool is_code = code > MANKAI_OK && code <= MANKAI_LOCKED;
   // The names are zero-terminated literals.

@@ -4,6 +4,9 @@
 
 namespace mankai::c {
 
+/// As note, for a handle that belongs to the parent process.
+[[nodiscard]] int note_forked() noexcept;
+
 /// Stores an error for mankai_last_error without allocating; returns its code.
 [[nodiscard]] int note(const Error& error) noexcept;
 /// As note, for the exception being handled.

@@ -1,147 +1,115 @@
 #pragma once
 
-#include <algorithm>
-#include <mutex>
-#include <shared_mutex>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <variant>
+/// What all handles of the C interface share: their type, the process that they belong to, and how functions use, open
+/// and close them.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "mankai/c/detail/errors.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/filter/any_filter.hpp"
-#include "mankai/filter/change.hpp"
-#include "mankai/store/store.hpp"
 
 namespace mankai::c {
 
-/// A filter in memory with the operations of a Store, and the same errors. Threads: one change at a time, concurrent
-/// with queries.
-class MemoryFilter {
+/// The forks that led to this process.
+extern std::atomic<std::uint32_t> fork_count;  // NOLINT(*-avoid-non-const-global-variables): set after fork()
+
+enum class HandleType : std::uint32_t {
+  filter = 0x6d6b6631,
+  seen,
+  confirmed,
+  hot,
+  guard,
+  guard_builder,
+  gate,
+  gate_hold,
+  gate_follower
+};
+
+/// Base of all handles, which never move.
+class AnyHandle {
  public:
-  using Keys = std::span<const std::string_view>;
-  using Ids = std::span<const std::uint64_t>;
-  /// A filter opened for queries refuses changes, because nothing would store them.
-  enum class Use : std::uint8_t { change, query };
+  AnyHandle(const AnyHandle&) = delete;
+  AnyHandle& operator=(const AnyHandle&) = delete;
+  AnyHandle(AnyHandle&&) = delete;
+  AnyHandle& operator=(AnyHandle&&) = delete;
 
-  MemoryFilter(AnyFilter filter, Use use) : filter_(std::move(filter)), encoder_(filter_), use_(use) {}
-  MemoryFilter(const MemoryFilter&) = delete;
-  MemoryFilter& operator=(const MemoryFilter&) = delete;
-  MemoryFilter(MemoryFilter&&) = delete;
-  MemoryFilter& operator=(MemoryFilter&&) = delete;
-  ~MemoryFilter() = default;
-
-  template <class Ask>
-  void read(const Ask& ask) const {
-    const std::shared_lock lock(reading_);
-    ask(filter_);
+  [[nodiscard]] bool is_of(HandleType type) const noexcept { return type_ == type; }
+  /// False in a child process for a handle that changes a file.
+  [[nodiscard]] bool is_of_this_process() const noexcept {
+    return forks_ == kAnyProcess || forks_ == fork_count.load(std::memory_order_relaxed);
   }
 
-  Result<void> insert(Keys keys) {
-    return change(keys.size(), {}, [&](auto begin, auto count) { return encoder_.insert(keys.subspan(begin, count)); });
-  }
-  template <class Value>
-  Result<void> insert(Keys keys, std::span<Value> each) {
-    return change(keys.size(), {}, [&](auto begin, auto count) {
-      return encoder_.insert(keys.subspan(begin, count), each.subspan(begin, count));
-    });
-  }
-  Result<void> observe(Keys keys, std::span<bool> seen) {
-    return change(keys.size(), {.seen = seen},
-                  [&](auto begin, auto count) { return encoder_.insert(keys.subspan(begin, count)); });
-  }
-  Result<void> erase(Keys keys, std::span<EraseResult> results) {
-    return change(keys.size(), {.erased = results},
-                  [&](auto begin, auto count) { return encoder_.erase(keys.subspan(begin, count)); });
-  }
-  Result<void> erase(Keys keys, Ids ids, std::span<EraseResult> results) {
-    return change(keys.size(), {.erased = results}, [&](auto begin, auto count) {
-      return encoder_.erase(keys.subspan(begin, count), ids.subspan(begin, count));
-    });
-  }
-  Result<void> put(Keys keys, std::span<const std::uint32_t> values, double strength) {
-    return change(keys.size(), {}, [&](auto begin, auto count) {
-      return encoder_.put(keys.subspan(begin, count), values.subspan(begin, count), strength);
-    });
-  }
-  Result<void> advance(Time time) {
-    return change(1, {}, [&](auto /*begin*/, auto /*count*/) { return encoder_.advance(time); });
-  }
-  Result<void> merge(const AnyFilter& other) {
-    const std::scoped_lock locks(changing_, reading_);
-    MANKAI_TRY(check_use());
-    return filter_.merge(other);
-  }
-  Result<void> clear() {
-    const std::scoped_lock locks(changing_, reading_);
-    MANKAI_TRY(check_use());
-    filter_.clear();
-    return {};
-  }
+ protected:
+  AnyHandle(HandleType type, bool changes_file) noexcept
+      : type_(type), forks_(changes_file ? fork_count.load(std::memory_order_relaxed) : kAnyProcess) {}
+  ~AnyHandle() = default;
 
  private:
-  [[nodiscard]] Result<void> check_use() const {
-    if (use_ == Use::query) {
-      return fail(ErrorCode::invalid_argument,
-                  "the filter is open for queries only: open its file with mankai_open_file to change it");
-    }
-    return {};
-  }
+  static constexpr std::uint32_t kAnyProcess = ~std::uint32_t{0};
 
-  /// Applies the changes that `encode(begin, count)` returns, window by window. Outcomes are empty or have one element
-  /// per key.
-  template <class Encode>
-  Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
-    const std::scoped_lock lock(changing_);
-    MANKAI_TRY(check_use());
-    for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
-      const std::size_t count = std::min(ChangeEncoder::kMaxKeys, keys - begin);
-      MANKAI_ASSIGN(const Change encoded, encode(begin, count));
-      const std::scoped_lock alone(reading_);
-      MANKAI_TRY(filter_.apply(encoded, outcomes.part(begin, count)));
-    }
-    return {};
-  }
-
-  std::mutex changing_;                ///< held for a whole batch
-  mutable std::shared_mutex reading_;  ///< held for one window of a batch, so that queries wait less
-  AnyFilter filter_;
-  ChangeEncoder encoder_;
-  Use use_;
+  HandleType type_;
+  std::uint32_t forks_;
 };
 
-}  // namespace mankai::c
+template <HandleType kTypeOfHandle>
+class HandleOf : public AnyHandle {
+ public:
+  static constexpr HandleType kType = kTypeOfHandle;
 
-/// The handle of the C interface. It never moves.
-struct mankai_filter {  // NOLINT(readability-identifier-naming): C's name for it
-  template <class Body, class... Arguments>
-  explicit mankai_filter(std::in_place_type_t<Body> type, Arguments&&... arguments)
-      : body(type, std::forward<Arguments>(arguments)...) {}
-
-  std::variant<mankai::c::MemoryFilter, mankai::Store> body;
+ protected:
+  explicit HandleOf(bool changes_file) noexcept : AnyHandle(kType, changes_file) {}
+  ~HandleOf() = default;
 };
 
-namespace mankai::c {
+/// Stores and returns the error of a handle that is NULL, of another type, or of another process.
+[[nodiscard, gnu::cold]] int refuse_handle(const AnyHandle* handle, HandleType type) noexcept;
 
-/// Runs a change: `use(target)`, where the target is a MemoryFilter or a Store.
-template <class Use>
-[[nodiscard]] int change(mankai_filter* filter, const Use& use) noexcept {
+template <class Handle>
+[[nodiscard]] bool is_usable(const Handle* handle) noexcept {
+  return handle != nullptr && handle->is_of(Handle::kType) && handle->is_of_this_process();
+}
+
+/// Runs the body of a function of a handle: `use(*handle)` returns a Result<void>.
+template <class Handle, class Use>
+[[nodiscard]] int with_handle(Handle* handle, const Use& use) noexcept {
+  if (!is_usable(handle)) [[unlikely]] {
+    return refuse_handle(handle, std::remove_const_t<Handle>::kType);
+  }
+  return guarded([&]() -> Result<void> { return use(*handle); });
+}
+
+/// Runs the body of a function that makes a handle: `make()` returns a Result<std::unique_ptr<Handle>>.
+template <class Handle, class Make>
+[[nodiscard]] int open_handle(Handle** handle, const char* argument, const Make& make) noexcept {
   return guarded([&]() -> Result<void> {
-    MANKAI_TRY(check_given(filter, "filter"));
-    return std::visit(use, filter->body);
+    MANKAI_TRY(check_given(static_cast<const void*>(handle), argument));
+    *handle = nullptr;
+    MANKAI_ASSIGN(std::unique_ptr<Handle> made, make());
+    *handle = made.release();
+    return {};
   });
 }
 
-/// Runs a query, `use(any)`, concurrently with changes.
-template <class Use>
-[[nodiscard]] int ask(const mankai_filter* filter, const Use& use) noexcept {
-  return guarded([&]() -> Result<void> {
-    MANKAI_TRY(check_given(filter, "filter"));
-    Result<void> outcome;
-    std::visit([&](const auto& body) { body.read([&](const AnyFilter& any) { outcome = use(any); }); }, filter->body);
-    return outcome;
-  });
+/// Frees a handle after `close(*handle)`, which returns a Result<void>. In a child process, a handle that changes a
+/// file is left alone: its locks and threads are the parent's.
+template <class Handle, class Close>
+[[nodiscard]] int close_handle(Handle* handle, const Close& close) noexcept {
+  if (handle == nullptr || (handle->is_of(Handle::kType) && !handle->is_of_this_process())) {
+    return MANKAI_OK;
+  }
+  if (!is_usable(handle)) {
+    return refuse_handle(handle, Handle::kType);
+  }
+  const int code = guarded([&]() -> Result<void> { return close(*handle); });
+  delete handle;
+  return code;
+}
+template <class Handle>
+[[nodiscard]] int close_handle(Handle* handle) noexcept {
+  return close_handle(handle, [](Handle&) { return Result<void>(); });
 }
 
 }  // namespace mankai::c

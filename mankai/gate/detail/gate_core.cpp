@@ -51,7 +51,7 @@ void GateCore::report(std::string_view key, const GateAnswer& answer) noexcept {
   }
   const auto lock = enter(slot_of_thread());
   count(reports_);
-  if (!memo_.enter(filter_->hasher()(key), key, answer.state_)) {
+  if (!memo_.enter(filter_->hasher()(key), key, answer.state())) {
     count(late_reports_);
   }
 }

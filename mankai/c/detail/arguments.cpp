@@ -1,0 +1,144 @@
+#include "mankai/c/detail/arguments.hpp"
+
+#include <cstring>
+
+namespace mankai::c {
+namespace {
+
+std::unexpected<Error> refused_packed(const std::string& why) {
+  return fail(ErrorCode::invalid_argument, "packed keys: " + why);
+}
+
+template <class Offset>
+std::string_view view_between(const mankai_packed& packed, std::size_t index) noexcept {
+  const auto* offsets = static_cast<const Offset*>(packed.offsets) + packed.first + index;
+  return {static_cast<const char*>(packed.data) + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+}
+
+std::string_view view_of_width(const mankai_packed& packed, std::size_t index) noexcept {
+  return {static_cast<const char*>(packed.data) + (packed.first + index) * packed.width, packed.width};
+}
+
+}  // namespace
+
+std::unexpected<Error> refused_key(const mankai_key& key, std::size_t index) {
+  const std::string name = "key " + std::to_string(index);
+  return fail(ErrorCode::invalid_argument,
+              key.data == nullptr ? name + " is NULL and has bytes"
+                                  : name + " has " + std::to_string(key.bytes) + " bytes, more than memory has");
+}
+
+Result<void> KeySource::check() {
+  if (is_packed_) {
+    return check_packed();
+  }
+  MANKAI_TRY(check_array(keys_, count_, "keys"));
+  if (count_ > kMostBytes / sizeof(mankai_key)) {
+    return fail(ErrorCode::invalid_argument, std::to_string(count_) + " keys are more than any array has");
+  }
+  const mankai_key* wrong = std::find_if(keys_, keys_ + count_, [](const mankai_key& key) {
+    return (key.data == nullptr && key.bytes != 0) || key.bytes > kMostBytes;
+  });
+  return wrong == keys_ + count_ ? Result<void>() : refused_key(*wrong, static_cast<std::size_t>(wrong - keys_));
+}
+
+Result<void> KeySource::check_packed() {
+  MANKAI_TRY(check_given(given_, "keys"));
+  MANKAI_ASSIGN(packed_, read_sized(given_));
+  count_ = packed_.count;
+  MANKAI_TRY(check_array(packed_.data, packed_.data_bytes, "data"));
+  if (packed_.data_bytes > kMostBytes || packed_.first > kMostBytes / sizeof(std::int64_t) ||
+      count_ > kMostBytes / sizeof(std::int64_t)) {
+    return refused_packed("more bytes or keys than memory has");
+  }
+  if (packed_.offsets == nullptr) {
+    const std::size_t last = packed_.first + count_;
+    if (packed_.offset_bytes != 0) {
+      return fail(ErrorCode::invalid_argument, "offsets is NULL and has offset_bytes");
+    }
+    if (count_ != 0 && (packed_.width == 0 || last > packed_.data_bytes / packed_.width)) {
+      return refused_packed(std::to_string(last) + " keys of " + std::to_string(packed_.width) +
+                            " bytes are not in data of " + std::to_string(packed_.data_bytes));
+    }
+    return {};
+  }
+  if (packed_.width != 0) {
+    return refused_packed("either offsets or a width, not both");
+  }
+  switch (packed_.offset_bytes) {
+    case sizeof(std::int32_t): return check_offsets<std::int32_t>();
+    case sizeof(std::int64_t): return check_offsets<std::int64_t>();
+    default: return refused_packed("offset_bytes is " + std::to_string(packed_.offset_bytes) + "; it must be 4 or 8");
+  }
+}
+
+template <class Offset>
+Result<void> KeySource::check_offsets() const {
+  if (reinterpret_cast<std::uintptr_t>(packed_.offsets) % alignof(Offset) != 0) {
+    return refused_packed("offsets are not aligned to their size");
+  }
+  const auto* offsets = static_cast<const Offset*>(packed_.offsets) + packed_.first;
+  bool falls = offsets[0] < 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    falls |= offsets[i + 1] < offsets[i];
+  }
+  if (falls) {
+    return refused_packed("an offset is below 0 or below the one before it");
+  }
+  const auto end = static_cast<std::uint64_t>(offsets[count_]);
+  return end <= packed_.data_bytes ? Result<void>()
+                                   : refused_packed("the last offset is " + std::to_string(end) + ", beyond data of " +
+                                                    std::to_string(packed_.data_bytes) + " bytes");
+}
+
+std::size_t KeySource::read(std::size_t begin, std::size_t count, std::string_view* views) const noexcept {
+  const auto read_with = [&](const auto& view) {
+    if (packed_.validity == nullptr) {
+      for (std::size_t i = 0; i < count; ++i) {
+        views[i] = view(begin + i);
+      }
+      return count;
+    }
+    std::size_t filled = 0;
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      if (!is_skipped(i)) {
+        views[filled++] = view(i);
+      }
+    }
+    return filled;
+  };
+  if (!is_packed_) {
+    return read_with(
+        [this](std::size_t i) { return std::string_view(static_cast<const char*>(keys_[i].data), keys_[i].bytes); });
+  }
+  switch (packed_.offset_bytes) {
+    case 0: return read_with([this](std::size_t i) { return view_of_width(packed_, i); });
+    case sizeof(std::int32_t):
+      return read_with([this](std::size_t i) { return view_between<std::int32_t>(packed_, i); });
+    default: return read_with([this](std::size_t i) { return view_between<std::int64_t>(packed_, i); });
+  }
+}
+
+std::vector<Time> KeySource::times(const std::int64_t* times_us) const {
+  std::vector<Time> times;
+  times.reserve(count_);
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!is_skipped(i)) {
+      times.emplace_back(Duration(times_us[i]));
+    }
+  }
+  return times;
+}
+
+mankai_texts* texts_for_caller(std::string_view data, std::span<const std::size_t> ends) {
+  const std::size_t offsets_bytes = (ends.size() + 1) * sizeof(std::int64_t);
+  auto* memory = static_cast<char*>(allocate_for_caller(sizeof(mankai_texts) + offsets_bytes + data.size()));
+  auto* offsets = reinterpret_cast<std::int64_t*>(memory + sizeof(mankai_texts));
+  char* copy = memory + sizeof(mankai_texts) + offsets_bytes;
+  offsets[0] = 0;
+  std::ranges::transform(ends, offsets + 1, [](std::size_t end) { return static_cast<std::int64_t>(end); });
+  std::ranges::copy(data, copy);
+  return new (memory) mankai_texts{.data = copy, .offsets = offsets, .count = ends.size()};
+}
+
+}  // namespace mankai::c

@@ -1,0 +1,44 @@
+#include "mankai/c/detail/handle.hpp"
+
+#include <pthread.h>
+
+#include <string>
+
+namespace mankai::c {
+
+constinit std::atomic<std::uint32_t> fork_count{0};
+
+namespace {
+
+[[maybe_unused]] const int counts_forks =
+    ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+
+const char* name_of_type(HandleType type) noexcept {
+  switch (type) {
+    case HandleType::filter: return "filter";
+    case HandleType::seen: return "seen";
+    case HandleType::confirmed: return "confirmed";
+    case HandleType::hot: return "hot";
+    case HandleType::guard: return "guard";
+    case HandleType::guard_builder: return "builder";
+    case HandleType::gate: return "gate";
+    case HandleType::gate_hold: return "hold";
+    case HandleType::gate_follower: return "follower";
+  }
+  return "handle";
+}
+
+}  // namespace
+
+int refuse_handle(const AnyHandle* handle, HandleType type) noexcept {
+  if (handle != nullptr && handle->is_of(type)) {
+    return note_forked();
+  }
+  return guarded([&]() -> Result<void> {
+    const std::string name = name_of_type(type);
+    return fail(ErrorCode::invalid_argument,
+                handle == nullptr ? name + " is NULL" : name + " is a handle of another type");
+  });
+}
+
+}  // namespace mankai::c

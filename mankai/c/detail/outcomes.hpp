@@ -1,0 +1,35 @@
+#pragma once
+
+/// Results of the library as the C interface's own.
+
+#include <algorithm>
+#include <vector>
+
+#include "mankai/c/detail/arguments.hpp"
+#include "mankai/c/mankai.h"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
+
+namespace mankai::c {
+
+[[nodiscard]] inline mankai_count as_c(const KeyCount& count) noexcept { return {count.value, count.is_saturated}; }
+[[nodiscard]] inline mankai_lately as_c(const DecayedCount& count) noexcept {
+  return {count.raw, count.rate, count.is_saturated};
+}
+[[nodiscard]] inline mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
+
+/// Copies the entries, followed by their keys, into one block of memory; NULL if there are none.
+[[nodiscard]] mankai_top_entry* entries_for_caller(const std::vector<DecayedTop::Entry>& top);
+
+/// Writes the result of mankai_top and similar functions; `rank()` returns the entries.
+template <class Rank>
+[[nodiscard]] Result<void> write_entries(const Rank& rank, mankai_top_entry** entries, std::size_t* count) {
+  MANKAI_TRY(check_given(static_cast<const void*>(entries), "entries"));
+  MANKAI_TRY(check_given(count, "count"));
+  const std::vector<DecayedTop::Entry> top = rank();
+  *entries = entries_for_caller(top);
+  *count = top.size();
+  return {};
+}
+
+}  // namespace mankai::c
