@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,33 @@ namespace mankai::c {
 struct Close {
   void operator()(mankai_filter* filter) const noexcept { EXPECT_EQ(mankai_close(filter), MANKAI_OK); }
 };
+/// An empty folder, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "mankai_c_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  Folder(Folder&&) = delete;
+  Folder& operator=(Folder&&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A struct of the interface with its size set.
+template <class Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof(made);
+  return made;
+}
+
 /// A handle that the test does not close itself.
 using Handle = std::unique_ptr<mankai_filter, Close>;
 

@@ -80,7 +80,8 @@ int mankai_insert(mankai_filter* filter, const mankai_key* keys, size_t count) {
 }
 
 int mankai_insert_one(mankai_filter* filter, const void* key, size_t bytes) {
-  return change_key(filter, key, bytes, [](auto& target, auto views) { return target.insert(views); });
+  bool seen = false;
+  return mankai_observe_one(filter, key, bytes, &seen);
 }
 
 int mankai_insert_packed(mankai_filter* filter, const mankai_packed* keys) {
@@ -121,7 +122,12 @@ int mankai_observe(mankai_filter* filter, const mankai_key* keys, size_t count, 
 int mankai_observe_one(mankai_filter* filter, const void* key, size_t bytes, bool* seen) {
   return change_key(filter, key, bytes, [&](auto& target, auto views) -> Result<void> {
     MANKAI_TRY(check_given(seen, "seen"));
-    return target.observe(views, array_of(seen, 1));
+    if constexpr (std::is_same_v<decltype(target), MemoryFilter&>) {
+      MANKAI_ASSIGN(*seen, target.observe(views.front()));
+      return {};
+    } else {
+      return target.observe(views, array_of(seen, 1));
+    }
   });
 }
 

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -9,13 +8,6 @@ namespace {
 
 class CFiles : public testing::Test {
  protected:
-  CFiles() {
-    std::string name = (std::filesystem::temp_directory_path() / "mankai_c_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    path_ = (folder_ / "filter.mk").string();
-  }
-  ~CFiles() override { std::filesystem::remove_all(folder_); }
-
   Handle create_file(const std::string& spec, const mankai_file_options* options = nullptr) {
     mankai_filter* filter = nullptr;
     EXPECT_EQ(mankai_create_file(path_.c_str(), spec.c_str(), options, &filter), MANKAI_OK) << mankai_last_error();
@@ -26,7 +18,7 @@ class CFiles : public testing::Test {
 
   // What a crash would leave: the files as they are now, under another name.
   std::string copy_as(const std::string& name) {
-    const std::string copy = (folder_ / name).string();
+    const std::string copy = folder_.file(name);
     for (const std::string end : {"", "-journal"}) {
       if (std::filesystem::exists(path_ + end)) {
         std::filesystem::copy_file(path_ + end, copy + end);
@@ -35,8 +27,8 @@ class CFiles : public testing::Test {
     return copy;
   }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  Folder folder_;
+  std::string path_ = folder_.file("filter.mk");
 
  private:
   template <class Open>
@@ -155,7 +147,9 @@ TEST_F(CFiles, a_file_has_one_handle_that_changes_it) {
                                     .checkpoint_bytes = 0,
                                     .checkpoint_interval_us = 0,
                                     .trust_cells = 0,
-                                    .mode = 0};
+                                    .mode = 0,
+                                    .sharing = 0,
+                                    .reserved = 0};
   EXPECT_EQ(mankai_create_file(path_.c_str(), "bloom:keys=10", &replace, &second), MANKAI_LOCKED);
 }
 
@@ -217,6 +211,46 @@ TEST_F(CFiles, damage_is_refused_with_the_file_s_name) {
   EXPECT_NE(std::string(mankai_last_error()).find(path_), std::string::npos) << mankai_last_error();
 }
 
+TEST_F(CFiles, a_handle_for_queries_is_brought_to_the_current_content) {
+  const Keys keys("key", 100);
+  const Handle filter = create_file("bloom:keys=1000,fpr=1e-6");
+  ASSERT_EQ(mankai_insert(filter.get(), keys.data(), 50), MANKAI_OK);
+  const Handle reader = open_file_read();
+  bool is_changed = true;
+  ASSERT_EQ(mankai_refresh(reader.get(), &is_changed), MANKAI_OK) << mankai_last_error();
+  EXPECT_FALSE(is_changed);
+  ASSERT_EQ(mankai_insert(filter.get(), keys.data() + 50, 50), MANKAI_OK);
+  ASSERT_EQ(mankai_refresh(reader.get(), &is_changed), MANKAI_OK);
+  EXPECT_TRUE(is_changed);
+  EXPECT_EQ(count_of(reader.get(), keys), 100U);
+  ASSERT_EQ(mankai_checkpoint(filter.get()), MANKAI_OK);
+  ASSERT_EQ(mankai_refresh(reader.get(), &is_changed), MANKAI_OK);
+  EXPECT_EQ(count_of(reader.get(), keys), 100U);
+  std::filesystem::rename(path_, folder_.file("moved"));
+  EXPECT_EQ(mankai_refresh(reader.get(), &is_changed), MANKAI_NOT_FOUND);
+  std::filesystem::rename(folder_.file("moved"), path_);
+  EXPECT_EQ(count_of(reader.get(), keys), 100U);
+  EXPECT_EQ(mankai_refresh(filter.get(), &is_changed), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(mankai_refresh(create("bloom:keys=10").get(), &is_changed), MANKAI_INVALID_ARGUMENT);
+}
+
+TEST_F(CFiles, copies_are_filters_of_their_own) {
+  const Keys keys("key", 100);
+  const Handle memory = create("scalable-bloom:keys=10,fpr=1e-6");
+  ASSERT_EQ(mankai_insert(memory.get(), keys.data(), keys.size()), MANKAI_OK);
+  ASSERT_EQ(mankai_save_file(memory.get(), path_.c_str(), nullptr), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(mankai_save_file(memory.get(), path_.c_str(), nullptr), MANKAI_INVALID_ARGUMENT);
+  mankai_file_options replace = options_of(0);
+  replace.replace = 1;
+  EXPECT_EQ(mankai_save_file(memory.get(), path_.c_str(), &replace), MANKAI_OK) << mankai_last_error();
+  mankai_filter* made = nullptr;
+  ASSERT_EQ(mankai_copy(memory.get(), &made), MANKAI_OK);
+  const Handle copy(made);
+  ASSERT_EQ(mankai_clear(memory.get()), MANKAI_OK);
+  EXPECT_EQ(count_of(copy.get(), keys), keys.size());
+  EXPECT_EQ(count_of(open_file().get(), keys), keys.size());
+}
+
 TEST_F(CFiles, options_of_another_age) {
   mankai_filter* filter = nullptr;
   mankai_file_options options{};  // no size
@@ -237,6 +271,9 @@ TEST_F(CFiles, options_of_another_age) {
       << mankai_last_error();
   const Handle made(filter);
   options = options_of(MANKAI_DURABILITY_DEFAULT);
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  EXPECT_EQ(mankai_create_file(path_.c_str(), "bloom:keys=10", &options, &filter), MANKAI_INVALID_ARGUMENT);
+  options.sharing = MANKAI_SHARING_ONE_WRITER;
   options.size = offsetof(mankai_file_options, replace);  // an older program has the first fields only
   options.replace = 1;
   EXPECT_EQ(mankai_create_file(path_.c_str(), "bloom:keys=10", &options, &filter), MANKAI_INVALID_ARGUMENT);

@@ -88,12 +88,17 @@ int mankai_may_contain(const mankai_filter* filter, const mankai_key* keys, size
 }
 
 int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t bytes, bool* outcome) {
-  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_ASSIGN(const auto view, key_of(key, bytes));
-    MANKAI_TRY(check_given(outcome, "outcome"));
-    *outcome = any.may_contain(view);
-    return {};
-  });
+  if (!is_usable(filter) || !is_key(key, bytes) || outcome == nullptr) [[unlikely]] {
+    const mankai_key one{key, bytes};
+    return mankai_may_contain(filter, &one, 1, outcome);
+  }
+  // A Result would cost as much as the answer.
+  try {
+    filter->read([&](const AnyFilter& any) { *outcome = any.may_contain({static_cast<const char*>(key), bytes}); });
+    return MANKAI_OK;
+  } catch (...) {
+    return note_exception();
+  }
 }
 
 int mankai_may_contain_packed(const mankai_filter* filter, const mankai_packed* keys, bool* outcomes) {
@@ -136,6 +141,7 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
 
 int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entries, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    MANKAI_TRY(check_given(static_cast<const void*>(entries), "entries"));
     const auto* ranked = any.as<DecayedTop>();
     if (ranked == nullptr) {
       return fail(ErrorCode::invalid_argument,

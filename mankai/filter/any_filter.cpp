@@ -77,6 +77,15 @@ Result<void> AnyFilter::observe(Keys keys, std::span<bool> seen) {
   });
 }
 
+Result<bool> AnyFilter::observe(std::string_view key) {
+  if (const auto seen = body_->observe(key)) [[likely]] {
+    return *seen;
+  }
+  bool seen = false;
+  MANKAI_TRY(observe({&key, 1}, {&seen, 1}));
+  return seen;
+}
+
 Result<void> AnyFilter::erase(Keys keys, std::span<EraseResult> results) {
   MANKAI_ASSERT(keys.size() == results.size());
   return apply_windows(*this, keys.size(), {.erased = results}, [&](std::size_t start, std::size_t count) {

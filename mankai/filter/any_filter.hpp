@@ -110,6 +110,8 @@ class AnyFilter {
   [[nodiscard]] Result<void> insert(Keys keys);
   /// As insert; `seen` reports which keys were present before. Shape: keys[c], seen[c].
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
+  /// Cost: less than half of a batch of one key.
+  [[nodiscard]] Result<bool> observe(std::string_view key);
   /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind without removal.
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
   /// Errors: invalid_argument for a kind without time, and for a time before the filter's.

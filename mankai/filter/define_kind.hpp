@@ -158,6 +158,14 @@ class KindBody final : public FilterBody {
     may_contain_keys_of(filter_, Keys(&key, 1), {&outcome, 1});
     return outcome;
   }
+  [[nodiscard]] std::optional<bool> observe(std::string_view key) override {
+    if constexpr (K::kKeyShape == KeyShape::whole && !requires { filter_.check_room(std::span<const Digest>()); }) {
+      if (filter_.canonical_version() == 0) [[likely]] {
+        return filter_.observe(filter_.hasher()(key));
+      }
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const override {
     if constexpr (FrequencyFilter<F>) {
       count_keys_of(filter_, keys, counts);

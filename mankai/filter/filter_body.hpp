@@ -29,6 +29,8 @@ class FilterBody {
   // As AnyFilter's functions of the same names.
   virtual void may_contain(Keys keys, std::span<bool> outcomes) const = 0;
   [[nodiscard]] virtual bool may_contain(std::string_view key) const = 0;
+  /// As AnyFilter::observe; nothing, and no change, if the filter needs more than the digest of the key's bytes.
+  [[nodiscard]] virtual std::optional<bool> observe(std::string_view key) = 0;
   [[nodiscard]] virtual Result<void> count(Keys keys, std::span<KeyCount> counts) const = 0;
   [[nodiscard]] virtual Result<void> count(Keys keys, std::span<DecayedCount> counts) const = 0;
   [[nodiscard]] virtual Result<std::vector<ValueMatches>> recall(std::string_view key,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that a shared library exports the functions of its header and no other name, each under its version.
+"""Checks that a shared library exports the functions of its header and no other name, each under its version, and that
+a page of the documentation names each.
 
-Usage: tests/c/exported_symbols_test.py LIBRARY SONAME HEADER MAP
+Usage: tests/c/exported_symbols_test.py LIBRARY SONAME HEADER MAP [PAGE]
 """
 import re
 import subprocess
@@ -47,7 +48,7 @@ def soname(library):
 
 
 def main():
-    library, expected_soname, header_path, map_path = sys.argv[1:]
+    library, expected_soname, header_path, map_path, *pages = sys.argv[1:]
     with open(header_path, encoding="utf-8") as header, open(map_path, encoding="utf-8") as script:
         in_header, in_map = declared(header.read()), mapped(script.read())
     offered = exported(library)
@@ -60,6 +61,10 @@ def main():
     wrong += [f"{name}: exported, not in {map_path}" for name in sorted(offered.keys() - in_map.keys())]
     wrong += [f"{name}: version {version} instead of {in_map[name]}" for name, version in sorted(offered.items())
               if name in in_map and in_map[name] != version]
+    for page in pages:
+        with open(page, encoding="utf-8") as text:
+            described = set(re.findall(r"\w+", text.read()))
+        wrong += [f"{name}: declared, not in {page}" for name in sorted(in_header - described)]
     if soname(library) != expected_soname:
         wrong.append(f"SONAME is {soname(library)} instead of {expected_soname}")
     print("\n".join(wrong + [f"{len(offered)} names, {len(wrong)} findings"]))

@@ -58,12 +58,15 @@ cmake --build "$scratch/c_build"
 "$scratch/c_build/dablooms_test" "$scratch"
 "$scratch/c_build/mankai_test" "$scratch"
 
-echo "== C, pkg-config: the program of docs/c.md, and one for dablooms"
+echo "== C, pkg-config: the programs of docs/c.md, and one for dablooms"
 lib="$(dirname "$PKG_CONFIG_PATH")"
 c_flags=(-std=c99 -O2 -Wall -Wextra -Wpedantic -Werror)
-awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$here/../../docs/c.md" >"$scratch/seen.c"
-# shellcheck disable=SC2046
-"$c_compiler" "${c_flags[@]}" "$scratch/seen.c" -o "$scratch/seen" $(pkg-config --cflags --libs mankai-c)
+for name in seen blocked; do
+  awk -v file="/$name.c " '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside { block = block $0 "\n"; next }
+    { if (index(block, file)) printf "%s", block; block = "" }' "$here/../../docs/c.md" >"$scratch/$name.c"
+  # shellcheck disable=SC2046
+  "$c_compiler" "${c_flags[@]}" "$scratch/$name.c" -o "$scratch/$name" $(pkg-config --cflags --libs mankai-c)
+done
 # shellcheck disable=SC2046
 "$c_compiler" "${c_flags[@]}" "$here/../c/dablooms_test.c" -o "$scratch/dablooms" \
   $(pkg-config --cflags --libs mankai-dablooms)
@@ -72,3 +75,6 @@ export LD_LIBRARY_PATH="$lib"
 first="$(printf 'a\nb\na\n' | "$scratch/seen" "$scratch/seen.mk")"
 second="$(printf 'b\nc\n' | "$scratch/seen" "$scratch/seen.mk")"
 [[ "$first" == $'a\nb' && "$second" == c ]]
+printf '0.0.0.0 ads.example\n' >"$scratch/hosts.txt"
+third="$(printf 'http://www.ads.example/x\nHTTP://ok.EXAMPLE\n' | "$scratch/blocked" "$scratch/hosts.txt")"
+[[ "$third" == http://ok.example/ ]]

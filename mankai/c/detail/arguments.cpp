@@ -36,9 +36,8 @@ Result<void> KeySource::check() {
   if (count_ > kMostBytes / sizeof(mankai_key)) {
     return fail(ErrorCode::invalid_argument, std::to_string(count_) + " keys are more than any array has");
   }
-  const mankai_key* wrong = std::find_if(keys_, keys_ + count_, [](const mankai_key& key) {
-    return (key.data == nullptr && key.bytes != 0) || key.bytes > kMostBytes;
-  });
+  const mankai_key* wrong =
+      std::find_if(keys_, keys_ + count_, [](const mankai_key& key) { return !is_key(key.data, key.bytes); });
   return wrong == keys_ + count_ ? Result<void>() : refused_key(*wrong, static_cast<std::size_t>(wrong - keys_));
 }
 

@@ -24,9 +24,13 @@ inline constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<
 /// The error of a key that key_of refuses.
 [[nodiscard, gnu::cold]] std::unexpected<Error> refused_key(const mankai_key& key, std::size_t index);
 
+[[nodiscard]] inline bool is_key(const void* data, std::size_t bytes) noexcept {
+  return (data != nullptr || bytes == 0) && bytes <= kMostBytes;
+}
+
 /// Errors: invalid_argument for a key that is NULL and has bytes, or more bytes than memory has.
 [[nodiscard]] inline Result<std::string_view> key_of(const void* data, std::size_t bytes) {
-  if ((data == nullptr && bytes != 0) || bytes > kMostBytes) [[unlikely]] {
+  if (!is_key(data, bytes)) [[unlikely]] {
     return refused_key({data, bytes}, 0);
   }
   return std::string_view(static_cast<const char*>(data), bytes);

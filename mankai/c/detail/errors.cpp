@@ -64,6 +64,10 @@ int note_exception() noexcept {
   }
 }
 
+std::unexpected<Error> missing(const char* argument) {
+  return fail(ErrorCode::invalid_argument, std::string(argument) + " is NULL");
+}
+
 int note_forked() noexcept {
   return keep(MANKAI_FORKED,
               "the handle changes a file and belongs to the parent process; open the file again in this process after "

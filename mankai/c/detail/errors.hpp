@@ -23,10 +23,13 @@ template <class Body>
   }
 }
 
+/// The error of an argument that is NULL.
+[[nodiscard, gnu::cold]] std::unexpected<Error> missing(const char* argument);
+
 /// Errors: invalid_argument for an array that is NULL and has elements.
 [[nodiscard]] inline Result<void> check_array(const void* array, std::size_t count, const char* argument) {
-  if (array == nullptr && count != 0) {
-    return fail(ErrorCode::invalid_argument, std::string(argument) + " is NULL");
+  if (array == nullptr && count != 0) [[unlikely]] {
+    return missing(argument);
   }
   return {};
 }

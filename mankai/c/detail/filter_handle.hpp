@@ -79,6 +79,12 @@ class MemoryFilter {
     return change(keys.size(), {.seen = seen},
                   [&](auto begin, auto count) { return encoder_.insert(keys.subspan(begin, count)); });
   }
+  Result<bool> observe(std::string_view key) {
+    const std::scoped_lock lock(changing_);
+    MANKAI_TRY(check_use());
+    const auto alone = lock_out_readers();
+    return filter_.observe(key);
+  }
   Result<void> erase(Keys keys, std::span<EraseResult> results) {
     return change(keys.size(), {.erased = results},
                   [&](auto begin, auto count) { return encoder_.erase(keys.subspan(begin, count)); });
@@ -117,6 +123,10 @@ class MemoryFilter {
     return {};
   }
 
+  [[nodiscard]] std::unique_lock<std::shared_mutex> lock_out_readers() const {
+    return readers_need_lock_ ? std::unique_lock(reading_) : std::unique_lock<std::shared_mutex>();
+  }
+
   /// Applies the changes that `encode(begin, count)` returns, window by window. Outcomes are empty or have one element
   /// per key.
   template <class Encode>
@@ -126,10 +136,7 @@ class MemoryFilter {
     for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
       const std::size_t count = std::min(ChangeEncoder::kMaxKeys, keys - begin);
       MANKAI_ASSIGN(const Change encoded, encode(begin, count));
-      std::unique_lock<std::shared_mutex> alone(reading_, std::defer_lock);
-      if (readers_need_lock_) {
-        alone.lock();
-      }
+      const auto alone = lock_out_readers();
       MANKAI_TRY(filter_.apply(encoded, outcomes.part(begin, count)));
     }
     return {};
@@ -154,6 +161,16 @@ struct mankai_filter : mankai::c::HandleOf<mankai::c::HandleType::filter> {
   explicit mankai_filter(std::in_place_type_t<Body> type, Arguments&&... arguments)
       : HandleOf(std::is_same_v<Body, mankai::Store>), body(type, std::forward<Arguments>(arguments)...) {}
 
+  /// Runs `use(any)` concurrently with changes.
+  template <class Use>
+  void read(const Use& use) const {
+    if (const auto* memory = std::get_if<mankai::c::MemoryFilter>(&body)) {
+      memory->read(use);
+    } else {
+      std::get_if<mankai::Store>(&body)->read(use);
+    }
+  }
+
   std::variant<mankai::c::MemoryFilter, mankai::Store> body;
 };
 
@@ -170,7 +187,7 @@ template <class Use>
 [[nodiscard]] int ask(const mankai_filter* filter, const Use& use) noexcept {
   return with_handle(filter, [&](const mankai_filter& handle) {
     Result<void> outcome;
-    std::visit([&](const auto& body) { body.read([&](const AnyFilter& any) { outcome = use(any); }); }, handle.body);
+    handle.read([&](const AnyFilter& any) { outcome = use(any); });
     return outcome;
   });
 }

@@ -1,0 +1,176 @@
+#include <array>
+
+#include "mankai/c/c_test_support.hpp"
+
+namespace mankai::c {
+namespace {
+
+struct CloseSeen {
+  void operator()(mankai_seen* seen) const noexcept { EXPECT_EQ(mankai_seen_close(seen), MANKAI_OK); }
+};
+using SeenHandle = std::unique_ptr<mankai_seen, CloseSeen>;
+
+SeenHandle open_seen(const char* path, const mankai_seen_request* request) {
+  mankai_seen* seen = nullptr;
+  EXPECT_EQ(mankai_seen_open(path, request, nullptr, &seen), MANKAI_OK) << mankai_last_error();
+  return SeenHandle(seen);
+}
+
+mankai_seen_facts facts_of(const mankai_seen* seen) {
+  auto facts = sized<mankai_seen_facts>();
+  EXPECT_EQ(mankai_seen_get_facts(seen, &facts), MANKAI_OK);
+  return facts;
+}
+
+bool is_repeat(mankai_seen* seen, std::string_view key) {
+  bool repeat = false;
+  EXPECT_EQ(mankai_seen_observe_one(seen, key.data(), key.size(), &repeat), MANKAI_OK) << mankai_last_error();
+  return repeat;
+}
+
+TEST(CSeen, repeats_are_reported_also_after_opening_again) {
+  const Folder folder;
+  const std::string path = folder.file("seen.mk");
+  auto request = sized<mankai_seen_request>();
+  request.keys = 1000;
+  {
+    const SeenHandle seen = open_seen(path.c_str(), &request);
+    EXPECT_FALSE(is_repeat(seen.get(), "a"));
+    EXPECT_TRUE(is_repeat(seen.get(), "a"));
+    ASSERT_EQ(mankai_seen_begin(seen.get()), MANKAI_OK);
+    EXPECT_FALSE(is_repeat(seen.get(), "b"));
+    ASSERT_EQ(mankai_seen_commit(seen.get(), "17", 2), MANKAI_OK);
+    ASSERT_EQ(mankai_seen_sync(seen.get()), MANKAI_OK);
+    const mankai_seen_facts facts = facts_of(seen.get());
+    EXPECT_TRUE(facts.is_in_file);
+    EXPECT_EQ(facts.capacity_keys, 1000U);
+    EXPECT_EQ(facts.durable_sequence, facts.sequence);
+    EXPECT_STREQ(facts.kind, "blocked-bloom");
+  }
+  const SeenHandle again = open_seen(path.c_str(), nullptr);
+  EXPECT_TRUE(is_repeat(again.get(), "b"));
+  bool found = false;
+  ASSERT_EQ(mankai_seen_may_contain_one(again.get(), "c", 1, &found), MANKAI_OK);
+  EXPECT_FALSE(found);
+  std::array<char, MANKAI_POSITION_BYTES> position{};
+  std::size_t bytes = 0;
+  ASSERT_EQ(mankai_seen_position(again.get(), position.data(), &bytes), MANKAI_OK);
+  EXPECT_EQ(std::string_view(position.data(), bytes), "17");
+}
+
+TEST(CSeen, a_file_with_other_settings_is_refused) {
+  const Folder folder;
+  const std::string path = folder.file("seen.mk");
+  auto request = sized<mankai_seen_request>();
+  request.keys = 1000;
+  open_seen(path.c_str(), &request).reset();
+  request.keys = 2000;
+  mankai_seen* seen = nullptr;
+  EXPECT_EQ(mankai_seen_open(path.c_str(), &request, nullptr, &seen), MANKAI_INVALID_ARGUMENT);
+  EXPECT_NE(std::string_view(mankai_last_error()).find("keys"), std::string_view::npos);
+  request = sized<mankai_seen_request>();
+  request.kind = "no-such-kind";
+  EXPECT_EQ(mankai_seen_open(path.c_str(), &request, nullptr, &seen), MANKAI_NOT_FOUND);
+  auto options = sized<mankai_file_options>();
+  options.replace = 1;
+  EXPECT_EQ(mankai_seen_open(path.c_str(), nullptr, &options, &seen), MANKAI_INVALID_ARGUMENT);
+  options.replace = 0;
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  EXPECT_EQ(mankai_seen_open(path.c_str(), nullptr, &options, &seen), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(seen, nullptr);
+}
+
+TEST(CSeen, keys_expire_from_a_window) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  auto request = sized<mankai_seen_request>();
+  request.keys = 1000;
+  request.window_us = 60 * kSecond;
+  const SeenHandle seen = open_seen(nullptr, &request);
+  const std::array keys{key_of("a"), key_of("b"), key_of("a")};
+  const std::array<std::int64_t, 3> times{1000 * kSecond, 1001 * kSecond, 1002 * kSecond};
+  std::array<bool, 3> repeats{};
+  ASSERT_EQ(mankai_seen_observe(seen.get(), keys.data(), times.data(), keys.size(), repeats.data()), MANKAI_OK)
+      << mankai_last_error();
+  EXPECT_EQ(repeats, (std::array{false, false, true}));
+  bool repeat = true;
+  ASSERT_EQ(mankai_seen_observe_one_at(seen.get(), "a", 1, 900 * kSecond, &repeat), MANKAI_OK);  // late: as the latest
+  EXPECT_TRUE(repeat);
+  ASSERT_EQ(mankai_seen_observe_one_at(seen.get(), "a", 1, 2000 * kSecond, &repeat), MANKAI_OK);
+  EXPECT_FALSE(repeat);
+  EXPECT_EQ(mankai_seen_observe_one(seen.get(), "a", 1, &repeat), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(mankai_seen_observe_one_at(open_seen(nullptr, nullptr).get(), "a", 1, 0, &repeat), MANKAI_INVALID_ARGUMENT);
+  const mankai_seen_facts facts = facts_of(seen.get());
+  EXPECT_GE(facts.window_us, 60 * kSecond);
+  EXPECT_GT(facts.forgets_after_us, facts.window_us);
+  EXPECT_FALSE(facts.is_in_file);
+  std::size_t bytes = 9;
+  std::array<char, MANKAI_POSITION_BYTES> position{};
+  ASSERT_EQ(mankai_seen_position(seen.get(), position.data(), &bytes), MANKAI_OK);
+  EXPECT_EQ(bytes, 0U);
+}
+
+TEST(CSeen, packed_keys_may_be_skipped) {
+  const std::string data = "aabbaa";
+  const std::uint8_t validity = 0b110;
+  auto packed = sized<mankai_packed>();
+  packed.data = data.data();
+  packed.data_bytes = data.size();
+  packed.width = 2;
+  packed.validity = &validity;
+  packed.count = 3;
+  const SeenHandle seen = open_seen(nullptr, nullptr);
+  std::array<bool, 3> repeats{true, true, true};
+  ASSERT_EQ(mankai_seen_observe_packed(seen.get(), &packed, nullptr, repeats.data()), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(repeats, (std::array{false, false, false}));
+  ASSERT_EQ(mankai_seen_may_contain_packed(seen.get(), &packed, repeats.data()), MANKAI_OK);
+  EXPECT_EQ(repeats, (std::array{false, true, true}));
+  const mankai_key key = key_of("bb");
+  ASSERT_EQ(mankai_seen_may_contain(seen.get(), &key, 1, repeats.data()), MANKAI_OK);
+  EXPECT_TRUE(repeats[0]);
+}
+
+TEST(CConfirmedSeen, committed_keys_are_repeats_after_opening_again) {
+  const Folder folder;
+  const std::string path = folder.file("seen.log");
+  auto request = sized<mankai_confirmed_request>();
+  request.keys = 1000;
+  const auto open = [&] {
+    mankai_confirmed* confirmed = nullptr;
+    EXPECT_EQ(mankai_confirmed_open(path.c_str(), &request, &confirmed), MANKAI_OK) << mankai_last_error();
+    return confirmed;
+  };
+  mankai_confirmed* confirmed = open();
+  const std::array keys{key_of("a"), key_of("b"), key_of("a")};
+  std::array<mankai_confirmed_answer, 3> answers{};
+  ASSERT_EQ(mankai_confirmed_observe(confirmed, keys.data(), keys.size(), answers.data()), MANKAI_OK);
+  EXPECT_EQ(answers[2], MANKAI_CONFIRMED_REPEAT);
+  EXPECT_NE(answers[1], MANKAI_CONFIRMED_REPEAT);
+  ASSERT_EQ(mankai_confirmed_commit(confirmed), MANKAI_OK) << mankai_last_error();
+  ASSERT_EQ(mankai_confirmed_sync(confirmed), MANKAI_OK);
+  mankai_confirmed_answer answer = 9;
+  ASSERT_EQ(mankai_confirmed_observe_one(confirmed, "uncommitted", 11, &answer), MANKAI_OK);
+  EXPECT_NE(answer, MANKAI_CONFIRMED_REPEAT);
+  mankai_confirmed* second = nullptr;
+  EXPECT_EQ(mankai_confirmed_open(path.c_str(), nullptr, &second), MANKAI_LOCKED);
+  ASSERT_EQ(mankai_confirmed_close(confirmed), MANKAI_OK) << mankai_last_error();
+  confirmed = open();
+  auto facts = sized<mankai_confirmed_facts>();
+  ASSERT_EQ(mankai_confirmed_get_facts(confirmed, &facts), MANKAI_OK);
+  EXPECT_EQ(facts.keys, 2U);
+  EXPECT_EQ(facts.dropped_bytes, 0U);
+  const std::string data = "ab";
+  auto packed = sized<mankai_packed>();
+  packed.data = data.data();
+  packed.data_bytes = data.size();
+  packed.width = 1;
+  packed.count = 2;
+  ASSERT_EQ(mankai_confirmed_observe_packed(confirmed, &packed, answers.data()), MANKAI_OK);
+  EXPECT_EQ(answers[0], MANKAI_CONFIRMED_REPEAT);
+  EXPECT_EQ(answers[1], MANKAI_CONFIRMED_REPEAT);
+  ASSERT_EQ(mankai_confirmed_close(confirmed), MANKAI_OK);
+  request.canonical = MANKAI_YES;
+  EXPECT_EQ(mankai_confirmed_open(path.c_str(), &request, &second), MANKAI_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace mankai::c
