@@ -33,10 +33,12 @@ std::span<Element> array_of(Element* elements, std::size_t count) noexcept {
 }
 
 int insert_keys_at(mankai_filter* filter, KeySource keys, const std::int64_t* times_us) noexcept {
-  return change_keys(filter, keys, [&](auto& target, auto views) -> Result<void> {
-    MANKAI_TRY(check_array(times_us, views.size(), "times_us"));
+  return change(filter, [&](auto& target) -> Result<void> {
+    MANKAI_TRY(keys.check());
+    MANKAI_TRY(check_array(times_us, keys.size(), "times_us"));
+    const KeyViews views(keys);
     const std::vector<Time> times = keys.times(times_us);
-    return target.insert(views, std::span<const Time>(times));
+    return target.insert(views.views(), std::span<const Time>(times));
   });
 }
 

@@ -2,9 +2,31 @@
 #include <cstring>
 
 #include "mankai/c/c_test_support.hpp"
+#include "mankai/filter/kind.hpp"
 
 namespace mankai::c {
 namespace {
+
+TEST(CQuestions, a_single_question_has_the_answer_of_a_batch) {
+  const Keys keys("key", 3000);
+  for (const KindDescription* kind : kinds()) {
+    for (const std::string options : {":keys=1000,seed=7", ":keys=1000,seed=7,canonical=yes"}) {
+      mankai_filter* made = nullptr;
+      if (mankai_create((std::string(kind->name) + options).c_str(), &made) != MANKAI_OK) {
+        continue;  // kinds of URLs and of names
+      }
+      const Handle filter(made);
+      ASSERT_EQ(mankai_insert(filter.get(), keys.data(), 800), MANKAI_OK) << kind->name;
+      const std::vector<bool> answers = ask(filter.get(), keys);
+      EXPECT_GE(std::count(answers.begin(), answers.end(), true), 100) << kind->name;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        bool outcome = !answers[i];
+        ASSERT_EQ(mankai_may_contain_one(filter.get(), keys[i].data(), keys[i].size(), &outcome), MANKAI_OK);
+        ASSERT_EQ(outcome, answers[i]) << kind->name << options << ' ' << i;
+      }
+    }
+  }
+}
 
 TEST(CQuestions, counts_are_never_too_little) {
   const Keys keys("key", 3000);

@@ -62,7 +62,7 @@ echo "== C, pkg-config: the programs of docs/c.md, and one for dablooms"
 lib="$(dirname "$PKG_CONFIG_PATH")"
 c_flags=(-std=c99 -O2 -Wall -Wextra -Wpedantic -Werror)
 for name in seen blocked; do
-  awk -v file="/$name.c " '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside { block = block $0 "\n"; next }
+  awk -v file="/* $name.c */" '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside { block = block $0 "\n"; next }
     { if (index(block, file)) printf "%s", block; block = "" }' "$here/../../docs/c.md" >"$scratch/$name.c"
   # shellcheck disable=SC2046
   "$c_compiler" "${c_flags[@]}" "$scratch/$name.c" -o "$scratch/$name" $(pkg-config --cflags --libs mankai-c)
