@@ -20,7 +20,7 @@ Result<bool> MemoryFilter::refresh() {
   if (fresh.identity == identity_ && fresh.sequence == sequence_) {
     return false;
   }
-  const std::scoped_lock alone(reading_);
+  const std::unique_lock alone(reading_);
   filter_ = std::move(fresh.filter);
   identity_ = fresh.identity;
   sequence_ = fresh.sequence;

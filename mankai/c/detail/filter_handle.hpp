@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/reader_lock.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/file/open_file.hpp"
 #include "mankai/filter/any_filter.hpp"
@@ -103,12 +104,14 @@ class MemoryFilter {
     return change(1, {}, [&](auto /*begin*/, auto /*count*/) { return encoder_.advance(time); });
   }
   Result<void> merge(const AnyFilter& other) {
-    const std::scoped_lock locks(changing_, reading_);
+    const std::scoped_lock lock(changing_);
+    const std::unique_lock alone(reading_);
     MANKAI_TRY(check_use());
     return filter_.merge(other);
   }
   Result<void> clear() {
-    const std::scoped_lock locks(changing_, reading_);
+    const std::scoped_lock lock(changing_);
+    const std::unique_lock alone(reading_);
     MANKAI_TRY(check_use());
     filter_.clear();
     return {};
@@ -123,8 +126,8 @@ class MemoryFilter {
     return {};
   }
 
-  [[nodiscard]] std::unique_lock<std::shared_mutex> lock_out_readers() const {
-    return readers_need_lock_ ? std::unique_lock(reading_) : std::unique_lock<std::shared_mutex>();
+  [[nodiscard]] std::unique_lock<ReaderLock> lock_out_readers() const {
+    return readers_need_lock_ ? std::unique_lock(reading_) : std::unique_lock<ReaderLock>();
   }
 
   /// Applies the changes that `encode(begin, count)` returns, window by window. Outcomes are empty or have one element
@@ -142,8 +145,8 @@ class MemoryFilter {
     return {};
   }
 
-  std::mutex changing_;                ///< held for a whole batch
-  mutable std::shared_mutex reading_;  ///< held for one window of a batch, so that queries wait less
+  std::mutex changing_;         ///< held for a whole batch
+  mutable ReaderLock reading_;  ///< held for one window of a batch, so that queries wait less
   AnyFilter filter_;
   ChangeEncoder encoder_;
   bool readers_need_lock_;
