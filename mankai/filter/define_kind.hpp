@@ -142,7 +142,7 @@ class KindBody final : public FilterBody {
  public:
   using F = typename K::Filter;
 
-  explicit KindBody(F filter) noexcept : filter_(std::move(filter)) {}
+  explicit KindBody(F filter) noexcept : filter_(std::move(filter)), hasher_(filter_.hasher()) {}
 
   [[nodiscard]] const KindDescription& kind() const noexcept override { return description_of<K>(); }
   [[nodiscard]] void* address() noexcept override { return &filter_; }
@@ -151,7 +151,7 @@ class KindBody final : public FilterBody {
   [[nodiscard]] bool may_contain(std::string_view key) const override {
     if constexpr (!AssociativeFilter<F> && !PathFilter<F>) {
       if (filter_.canonical_version() == 0) [[likely]] {
-        return filter_.may_contain(filter_.hasher()(key));
+        return filter_.may_contain(hasher_(key));
       }
     }
     bool outcome = false;
@@ -161,7 +161,7 @@ class KindBody final : public FilterBody {
   [[nodiscard]] std::optional<bool> observe(std::string_view key) override {
     if constexpr (K::kKeyShape == KeyShape::whole && !requires { filter_.check_room(std::span<const Digest>()); }) {
       if (filter_.canonical_version() == 0) [[likely]] {
-        return filter_.observe(filter_.hasher()(key));
+        return filter_.observe(hasher_(key));
       }
     }
     return std::nullopt;
@@ -312,6 +312,7 @@ class KindBody final : public FilterBody {
 
  private:
   F filter_;
+  Hasher hasher_;  ///< of single keys: reading it from the image would double their cost
 };
 
 /// Parses the options, creates the filter, and stores the version of the URL rules if its keys are canonicalized.
