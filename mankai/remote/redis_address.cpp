@@ -28,8 +28,10 @@ class AddressParser {
   [[nodiscard]] std::unexpected<Error> refuse(std::string_view why) const {
     // The part before the last @ may contain a password, and so may an option that does not exist. Errors go to logs.
     const std::size_t at = text_.rfind('@');
-    const std::string_view tail = at == std::string_view::npos ? text_ : text_.substr(at);
-    const std::string shown = (at == std::string_view::npos ? "" : "…") + std::string(tail.substr(0, tail.find('?')));
+    const std::size_t start = at == std::string_view::npos ? 0 : at;
+    const std::size_t options = text_.find('?');
+    const std::string shown = (at == std::string_view::npos ? "" : "…") +
+                              std::string(options < start ? "" : text_.substr(start, options - start));
     return fail(ErrorCode::invalid_argument, "'" + shown + "': " + std::string(why) + "; give " + std::string(form_));
   }
 

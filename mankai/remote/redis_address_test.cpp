@@ -128,6 +128,8 @@ TEST(RemoteAddressTest, messages_have_no_password) {
   EXPECT_EQ(to_text(*address), "redis://a:6379/k");
   EXPECT_EQ(parse_remote_address("redis://bot:secret@a:x/k").error().message().find("secret"), std::string::npos);
   EXPECT_EQ(parse_remote_address("redis://a/k?password=secret").error().message().find("secret"), std::string::npos);
+  EXPECT_EQ(parse_remote_address("redis://a/k?password=12@secret").error().message().find("secret"), std::string::npos);
+  EXPECT_EQ(parse_remote_address("redis://bot:secret?34@a/k").error().message().find("secret"), std::string::npos);
   EXPECT_EQ(parse_remote_address("unix:/s?key=k&pass=secret").error().message().find("secret"), std::string::npos);
   EXPECT_EQ(parse_remote_address("redis://bot:secret@a/k?color=red").error().message().find("secret"),
             std::string::npos);

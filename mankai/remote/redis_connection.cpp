@@ -134,9 +134,9 @@ Result<void> RedisConnection::write_some() {
   if (tls_ == nullptr) {
     const std::size_t before = output_sent_;
     const std::size_t size = output_.size();
-    MANKAI_TRY(send(output_, output_sent_));
-    written_ += (output_.empty() ? size : output_sent_) - before;
-    return {};
+    auto sent = send(output_, output_sent_);
+    written_ += (output_.empty() ? size : output_sent_) - before;  // also before an error
+    return sent;
   }
   // Encrypts only what the system takes soon, so that `written` means what it says.
   while (wants_write()) {

@@ -526,6 +526,10 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
       facts.capacity = facts.capacity.value_or(0) + *capacity;
     }
     if (const auto newest = reply.number_of("Newest event")) {
+      constexpr auto kMost = std::chrono::floor<std::chrono::milliseconds>(Duration::max()).count();
+      if (*newest > static_cast<std::uint64_t>(kMost)) {
+        return unexpected_reply(command);
+      }
       const Time time(std::chrono::milliseconds(static_cast<std::int64_t>(*newest)));
       facts.newest = std::max(facts.newest.value_or(time), time);
     }

@@ -529,6 +529,10 @@ class FakeServerTest(Commands, unittest.TestCase):
             self.assertEqual(self.mankai("count", address, "a", code=3, says="unexpected reply to CF.COUNT"), [])
             self.remove(server)
         facts = b"*4\r\n+Size\r\n:9\r\n+Names\r\n:1\r\n"
+        server, address = self.fake(HOT_INFO=b"*6" + facts[2:] + b"+Newest event\r\n:9223372036854775807\r\n")
+        server.type = "mankai-ht"
+        self.mankai("info", address, code=3, says="unexpected reply to HOT.INFO")
+        self.remove(server)
         for form in (b":1\r\n", b"*1\r\n+a\r\n", b"*2\r\n+a\r\n:1\r\n", b"*2\r\n:1\r\n$1\r\n1\r\n", b"*2\r\n+a\r\n$3\r\nnan\r\n"):
             server, address = self.fake(HOT_INFO=facts, HOT_TOP=form)
             server.type = "mankai-ht"
