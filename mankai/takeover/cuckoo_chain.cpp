@@ -349,9 +349,12 @@ Result<void> CuckooChain::append_filter() {
   if (!larger.check()) {
     return fail(ErrorCode::out_of_space, "a cuckoo filter has at most 65535 sub-filters, each of at most 2^32 cells");
   }
-  filters_.reserve(filters_.size() + 1);
-  MANKAI_ASSIGN(Filter filter, Filter::of_zeros(larger.cells_of(shape_.filters), shape_.bucket_cells, memory_));
-  filters_.push_back(std::move(filter));
+  filters_.emplace_back(Cells::absent(larger.cells_of(shape_.filters)), shape_.bucket_cells);
+  auto made = filters_.back().cells.make_whole(memory_);
+  if (!made) {
+    filters_.pop_back();
+    return made;
+  }
   shape_ = larger;
   return {};
 }

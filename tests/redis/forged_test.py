@@ -52,6 +52,18 @@ def cuckoo_payload(cells, footer, buckets, expansion, bucket_size=2):
     return sealed(out + b"\x00", footer)
 
 
+def item_of_hash(number):
+    """The item of 8 bytes with this MurmurHash64A of seed 0."""
+    multiplier = 0xC6A4A7935BD1E995
+    inverse = pow(multiplier, -1, 1 << 64)
+
+    def unmixed(value):
+        return (value ^ value >> 47) * inverse % (1 << 64)
+
+    mixed = unmixed(unmixed(number)) ^ 8 * multiplier % (1 << 64)
+    return struct.pack("<Q", unmixed(mixed * inverse % (1 << 64)))
+
+
 @needs_module
 class ForgedTest(OneServerTest):
     options = {"appendonly": "no"}
@@ -167,6 +179,23 @@ class ForgedTest(OneServerTest):
         self.client.must("CF.LOADCHUNK", "f", 1, cuckoo_header(1, 4096, bucket_size=255))
         self.assertRegex(self.client.call("CF.MEXISTS", "f", *items), TOO_MANY)
         self.client.must("CF.MEXISTS", "f", *items[:100])
+
+    def test_items_that_collide_are_counted_as_they_are_added(self):
+        """Murmur2 with a public seed can be inverted: of these items every four open a sub-filter."""
+        self.client.config("bf.layout", "redisbloom")
+        self.addCleanup(self.client.config, "bf.layout", "mankai")
+        self.client.must("CF.RESERVE", "f", 1024, "MAXITERATIONS", 1)
+        items = [item_of_hash(i * 65536 * 255) for i in range(1, 60_001)]
+        replies = self.client.must("CF.INSERT", "f", "ITEMS", *items)
+        added = replies.count(1)
+        self.assertEqual(replies[:added], [1] * added)
+        self.assertTrue(0 < added < 20_000)
+        self.assertTrue(all(TOO_MANY in str(reply) for reply in replies[added:]))
+        self.assertEqual(self.client.must("CF.INFO", "f")[7], added)
+        self.assertEqual(self.client.must("CF.MEXISTS", "f", *items[:100]), [1] * 100)
+        # Items that do not collide are taken as estimated.
+        self.client.must("CF.RESERVE", "g", 1024, "MAXITERATIONS", 1)
+        self.assertEqual(self.client.must("CF.INSERT", "g", "ITEMS", *range(60_000)), [1] * 60_000)
 
     def test_compactions_are_counted(self):
         self.client.must("CF.LOADCHUNK", "f", 1, cuckoo_header(1 << 20, 2))

@@ -128,6 +128,11 @@ AddReport ConvertedBloom::add(std::span<const std::string_view> keys, std::span<
     if (added.stop == takeover::AddResult::fresh) {
       return report;
     }
+    // Cells of the newest link that have not arrived: replicas have them, so it takes keys until it is full.
+    if (added.stop == takeover::AddResult::out_of_memory) {
+      report.stop = AddStop::out_of_memory;
+      return report;
+    }
     auto opened = ScalableBloom::create(own_options());
     if (!opened) {
       report.stop = opened.error().code == ErrorCode::out_of_space ? AddStop::out_of_memory : AddStop::full;

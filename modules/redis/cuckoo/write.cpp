@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -24,6 +25,7 @@ constexpr const char* kFull = "Filter is full";
 constexpr const char* kNoKey = "Not found";
 constexpr const char* kMostExpansions = "Maximum expansions reached";
 constexpr const char* kOneTime = "ERR syntax error: give one of EX, PX, EXAT and PXAT";
+constexpr std::uint64_t kNoLimitOfWork = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kBadTtl = "ERR the time to live must be a whole number above 0, and its end in the future";
 
 /// When the items of a command expire: EX s | PX ms | EXAT s | PXAT ms; nothing: as late as the filter has it.
@@ -77,7 +79,7 @@ class Expiry {
 };
 
 /// What became of an item that was to be added.
-enum class Outcome : std::uint8_t { out_of_memory, added, known, full };
+enum class Outcome : std::uint8_t { out_of_memory, added, known, full, too_much };
 
 struct Adding {
   std::span<String*> items;
@@ -131,10 +133,19 @@ void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::s
   }
 }
 
-// Not prefetched: what an item moves decides where the next one goes.
-void add_items(takeover::CuckooChain& filter, const Adding& adding, std::span<Outcome> outcomes) noexcept {
+// Not prefetched: what an item moves decides where the next one goes. The hash is public: of items chosen to collide
+// every few open a sub-filter, so the work is also counted as it is done.
+void add_items(CuckooValue& value, const Adding& adding, std::uint64_t most_work,
+               std::span<Outcome> outcomes) noexcept {
+  takeover::CuckooChain& filter = *value.redisbloom();
+  std::uint64_t work = 0;
   try {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      work += value.work_per_item();
+      if (work > most_work) {
+        std::ranges::fill(outcomes.subspan(i), Outcome::too_much);
+        return;
+      }
       const std::string_view item = text_of(adding.items[i]);
       const auto added = adding.only_new ? filter.add_nx(item) : filter.add(item);
       if (!added) {
@@ -214,6 +225,13 @@ Result<void> make_whole(const CuckooLookup& lookup, MemoryLimit& limit) {
                                                                            : refuse(memory_error(kNoMemory));
 }
 
+// The limit ends before a compaction, which without memory for its bookkeeping takes a time in the square of the
+// sub-filters.
+Result<void> make_whole(const Call& call, const CuckooLookup& lookup) {
+  MemoryLimit limit(call.context());
+  return make_whole(lookup, limit);
+}
+
 // Errors: to be replied.
 Result<std::unique_ptr<CuckooKey>> create_filter(const Call& call, Adding& adding, CuckooSettings& settings) {
   settings.layout = layout_of_new_value(call);
@@ -263,7 +281,8 @@ Result<void> add(const Call& call, MemoryLimit& limit, Adding& adding, CuckooSet
   if (has_no_room) {
     std::ranges::fill(outcomes, Outcome::full);
   } else if (value.redisbloom() != nullptr) {
-    add_items(*value.redisbloom(), adding, outcomes);
+    // Twice what has been estimated, for sub-filters that are opened before they are full.
+    add_items(value, adding, call.is_from_client() ? 2 * kMostWork : kNoLimitOfWork, outcomes);
   } else {
     add_items(*value.own(), adding, until, outcomes);
   }
@@ -310,6 +329,7 @@ Answer add_single(Call& call, bool only_new, const char* event) {
     case Outcome::full:
       // A primary's command must not fail.
       return call.is_from_client() ? refuse(kFull) : Answer(call.truth(false));
+    case Outcome::too_much: return refuse(kTooMuchWork);
     case Outcome::out_of_memory: break;
   }
   return refuse(memory_error(kNoMemory));
@@ -361,6 +381,8 @@ Answer insert_many(Call& call, bool only_new, const char* event) {
     constexpr long long kFullNumber = -1;
     if (outcome == Outcome::out_of_memory) {
       call.error(memory_error(kNoMemory));
+    } else if (outcome == Outcome::too_much) {
+      call.error(kTooMuchWork);
     } else if (has_numbers) {
       engine.reply_with_long_long(
           call.context(), outcome == Outcome::full ? kFullNumber : static_cast<long long>(outcome == Outcome::added));
@@ -399,8 +421,7 @@ Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
   if (is_too_much(call, value.work_of_deleting(outcomes.size()))) {
     return refuse(kTooMuchWork);
   }
-  MemoryLimit limit(call.context());
-  MANKAI_TRY(make_whole(lookup, limit));
+  MANKAI_TRY(make_whole(call, lookup));
   advance_if_expiring(call, value);
   bool is_changed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -452,8 +473,7 @@ Answer cuckoo_compact(Call& call) {
   if (lookup.value() == nullptr) {
     return refuse(lookup.found() == nullptr ? "Cuckoo filter was not found" : kIncomplete);
   }
-  MemoryLimit limit(call.context());
-  MANKAI_TRY(make_whole(lookup, limit));
+  MANKAI_TRY(make_whole(call, lookup));
   advance_if_expiring(call, *lookup.value());
   lookup.value()->compact();
   engine.replicate_verbatim(call.context());
