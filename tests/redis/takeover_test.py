@@ -611,6 +611,11 @@ class NewValuesTest(RedisTest):
         self.assertIsNone(plain(client.must("BF.INFO", "fixed", "EXPANSION")))
         self.assertRegex(plain(client.must("BF.DEBUG", "fixed"))[1], r" ratio:0\.9\Z")
         self.assertRegex(plain(client.must("BF.DEBUG", "grows"))[2], r" ratio:0\.00025\Z")
+        # What is replicated of an empty filter has no cells.
+        offset = int(client.info("replication")["master_repl_offset"])
+        client.must("BF.RESERVE", "large", "0.01", 10_000_000)
+        self.assertLess(int(client.info("replication")["master_repl_offset"]) - offset, 100_000)
+        client.must("DEL", "large")
         # Words of ours, and values that valkey-bloom does not have.
         client.must("BF.RESERVE", "ours", "0.01", 100, "DELETABLE")
         client.must("CF.ADD", "cuckoo", "a")

@@ -131,13 +131,23 @@ Result<BloomSettings> BloomRequest::settings(const Call& call) const {
 }
 
 void replicate_creation(const Call& call, const BloomSettings& settings, const BloomValue& created) {
-  if (settings.layout != Layout::mankai) {
+  if (settings.layout == Layout::redisbloom) {
     created.rewrite_foreign(replicate_to(call));
     return;
   }
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  if (settings.layout == Layout::valkey_bloom) {  // as valkey-bloom does: BF.LOAD would have all cells
+    std::array<char, kTextBytes> ratio;
+    std::snprintf(ratio.data(), ratio.size(), "%.17g", settings.tightening);
+    engine.replicate(call.context(), "BF.INSERT", settings.is_nonscaling ? "sclcccccbc" : "sclcccccbcl", call.key(),
+                     "CAPACITY", static_cast<long long>(settings.capacity_keys), "ERROR", fpr.data(), "TIGHTENING",
+                     ratio.data(), "SEED", chars(std::as_bytes(std::span(settings.valkey_seed))),
+                     settings.valkey_seed.size(), settings.is_nonscaling ? "NONSCALING" : "EXPANSION",
+                     static_cast<long long>(settings.expansion));
+    return;
+  }
   const HashText hash = hash_text(settings.hash);
   const SecondsText ttl = seconds_text(settings.max_ttl);
   const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
