@@ -191,7 +191,9 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
   // What was read before an error of the input counts.
   if (auto drained = sender.drain(); !drained) {
     sender.abandon();
-    read = read ? std::move(drained) : std::move(read);
+    if (read) {
+      read = std::move(drained);
+    }
   }
   summarize(keys.counts(), sender, name);
   if (!read) {

@@ -579,6 +579,13 @@ class FakeServerTest(Commands, unittest.TestCase):
         self.assertEqual(self.dedup(address, ["a", "b"], code=4, says="OOM"), [])
         self.assertNotIn("confirmed", self.said)
 
+    def test_hot_says_why_the_server_refused(self):
+        """Also when it refuses before the end of the input."""
+        refusal = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+        server, address = self.fake(HOT_INCRBY=refusal, HOT_INCRBYAT=refusal, HOT_INFO=b"*4\r\n+Size\r\n:9\r\n+Names\r\n:1\r\n")
+        server.type = "mankai-ht"
+        self.mankai("hot", "--state", address, lines=urls(200_000), code=4, says="OOM command not allowed")
+
     def test_servers_that_redirect_to_each_other(self):
         one, other = FakeServer(), FakeServer()
         for server, there in ((one, other), (other, one)):
