@@ -61,7 +61,8 @@ class GuardFile {
   /// Writes another guard in place of this one. Errors: io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> replace(Guard guard, FileMode mode = {});
 
-  /// Whether the path now names another file or other content, so that it should be opened again. Errors: not_found; io.
+  /// Whether the path now names another file or other content, so that it should be opened again. Errors: not_found;
+  /// io.
   [[nodiscard]] Result<bool> is_replaced() const;
 
  private:
