@@ -86,6 +86,11 @@ Result<bool> AnyFilter::observe(std::string_view key) {
   return seen;
 }
 
+Result<std::uint64_t> AnyFilter::observe_concurrent(Keys keys, std::span<bool> seen) {
+  MANKAI_ASSERT(keys.size() == seen.size());
+  return body_->observe_concurrent(keys, seen);
+}
+
 Result<void> AnyFilter::erase(Keys keys, std::span<EraseResult> results) {
   MANKAI_ASSERT(keys.size() == results.size());
   return apply_windows(*this, keys.size(), {.erased = results}, [&](std::size_t start, std::size_t count) {

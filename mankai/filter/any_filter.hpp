@@ -112,6 +112,11 @@ class AnyFilter {
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
   /// Cost: less than half of a batch of one key.
   [[nodiscard]] Result<bool> observe(std::string_view key);
+  /// As observe, beside other threads and processes that use only this function and may_contain on the same cells. Of
+  /// several calls with one absent key at once exactly one reports it as not seen; none does if it was a false
+  /// positive. Returns how many keys were not seen; keys_inserted() does not change. Errors: invalid_argument for a
+  /// kind whose cells are not single bits.
+  [[nodiscard]] Result<std::uint64_t> observe_concurrent(Keys keys, std::span<bool> seen);
   /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind without removal.
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
   /// Errors: invalid_argument for a kind without time, and for a time before the filter's.

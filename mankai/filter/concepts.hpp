@@ -63,6 +63,13 @@ concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, s
   requires noexcept(asked.may_contain(digests, outcomes));
 };
 
+/// Tests and adds beside other threads and processes that do the same (BitFilter).
+template <class F>
+concept ConcurrentFilter =
+    MembershipFilter<F> && requires(F filter, std::span<const Digest> digests, std::span<bool> seen) {
+      { filter.observe_concurrent(digests, seen) } -> std::same_as<std::uint64_t>;
+    };
+
 /// The result of removing a key.
 enum class EraseResult : std::uint8_t {
   erased,     ///< removed once

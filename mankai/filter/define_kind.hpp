@@ -205,6 +205,17 @@ class KindBody final : public FilterBody {
   [[nodiscard]] Result<void> apply(const Change& change, const Outcomes& outcomes) override {
     return apply_to(filter_, change, outcomes);
   }
+  [[nodiscard]] Result<std::uint64_t> observe_concurrent(Keys keys, std::span<bool> seen) override {
+    if constexpr (ConcurrentFilter<F>) {
+      std::uint64_t absent = 0;
+      for_each_digest_window(filter_, keys, [&](std::size_t start, std::span<const Digest> digests) {
+        absent += filter_.observe_concurrent(digests, seen.subspan(start, digests.size()));
+      });
+      return absent;
+    } else {
+      return std::unexpected(check_can_share(kind()).error());
+    }
+  }
   [[nodiscard]] Result<void> merge(FilterBody& other) override {
     if constexpr (requires { filter_.merge(filter_); }) {
       return filter_.merge(*static_cast<const F*>(other.address()));
@@ -346,6 +357,7 @@ constexpr KindDescription description_from() {
                               .can_count = FrequencyFilter<F> || DecayedFrequencyFilter<F>,
                               .can_grow = K::kCanGrow,
                               .can_merge = MergeableFilter<F> || PathFilter<F>,
+                              .can_share = ConcurrentFilter<F>,
                               .counts_decay = DecayedFrequencyFilter<F>,
                               .has_time = DecayingFilter<F>,
                               .has_ttl = ExpiringFilter<F>,

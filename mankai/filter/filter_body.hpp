@@ -37,6 +37,7 @@ class FilterBody {
                                                                  std::uint32_t min_matches) const = 0;
   [[nodiscard]] virtual std::optional<Time> time() const noexcept = 0;
   [[nodiscard]] virtual Result<void> apply(const Change& change, const Outcomes& outcomes) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> observe_concurrent(Keys keys, std::span<bool> seen) = 0;
   /// Pre: a filter of the same kind.
   [[nodiscard]] virtual Result<void> merge(FilterBody& other) = 0;
   virtual void clear() noexcept = 0;

@@ -48,4 +48,9 @@ std::unexpected<Error> unable(const KindDescription& kind, std::string_view what
               "a filter of kind " + std::string(kind.name) + " " + std::string(what) + "; these can: " + able);
 }
 
+Result<void> check_can_share(const KindDescription& kind) {
+  constexpr auto kCanShare = [](const KindDescription& each) { return each.can_share; };
+  return kCanShare(kind) ? Result<void>() : unable(kind, "cannot be changed by several processes at once", kCanShare);
+}
+
 }  // namespace mankai

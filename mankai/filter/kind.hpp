@@ -56,6 +56,7 @@ struct KindDescription {
   bool can_count;
   bool can_grow;
   bool can_merge;
+  bool can_share;     ///< several processes may test and add at once (AnyFilter::observe_concurrent)
   bool counts_decay;  ///< counts decay with time
   bool has_time;      ///< keys expire or decay as the caller passes the time, in some or all filters of the kind
   bool has_ttl;       ///< filters can be created whose keys each have their own time to live
@@ -97,5 +98,8 @@ struct KindDescription {
 /// The error "a filter of kind X WHAT; these can: …", with the kinds for which `can` holds.
 [[nodiscard]] std::unexpected<Error> unable(const KindDescription& kind, std::string_view what,
                                             bool (*can)(const KindDescription&));
+
+/// Errors: invalid_argument, with the kinds that several processes can change at once.
+[[nodiscard]] Result<void> check_can_share(const KindDescription& kind);
 
 }  // namespace mankai

@@ -30,14 +30,19 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
 }
 
+/// As load_word, beside or_word: who reads a bit also sees the bits that its writer had set before.
+[[nodiscard]] inline std::uint64_t acquire_word(const std::uint64_t* word) noexcept {
+  return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
+}
+
 /// Sets bits beside other writers and returns the previous word. Writes nothing if the bits are set, so that frequent
 /// keys do not move their cache line between cores.
 inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
-  const std::uint64_t before = load_word(word);
+  const std::uint64_t before = acquire_word(word);
   if ((before & bits) == bits) {
     return before;
   }
-  return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_relaxed);
+  return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_acq_rel);
 }
 
 #ifdef MANKAI_THREAD_SANITIZER

@@ -3,6 +3,7 @@
 /// The blocked layout's definition, one word at a time: every vector kernel is tested against it, and ThreadSanitizer
 /// builds run it.
 
+#include <bit>
 #include <cstdint>
 
 #include "mankai/hash/digest.hpp"
@@ -45,16 +46,25 @@ inline bool observe(std::uint64_t* words, std::uint64_t block_count, Digest dige
   return missing == 0;
 }
 
-/// Inserts beside other writers that use this function, too; returns whether this call set a bit.
+/// Inserts beside other writers that use this function, too; returns whether this call made the key present. Calls set
+/// a key's missing bits in the same order, so whoever sets the last one found the others set: of several calls with one
+/// absent key, exactly that one returns true. All return false only if another key's insert set this bit: then the key
+/// was a false positive.
 inline bool insert_concurrent(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept {
   auto* block = const_cast<std::uint64_t*>(block_of(words, block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);
-  std::uint64_t missing = 0;
+  unsigned missing = 0;
   for (unsigned lane = 0; lane < probes::kBlockLanes; ++lane) {
-    const std::uint64_t bit = lane_bit(remixed, lane);
-    missing |= ~or_word(block + lane, bit) & bit;
+    const bool is_set = (acquire_word(block + lane) & lane_bit(remixed, lane)) != 0;
+    missing |= (is_set ? 0U : 1U) << lane;
   }
-  return missing != 0;
+  bool sets_last = false;
+  for (; missing != 0; missing &= missing - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(missing));
+    const std::uint64_t bit = lane_bit(remixed, lane);
+    sets_last = (or_word(block + lane, bit) & bit) == 0;
+  }
+  return sets_last;
 }
 
 }  // namespace mankai::kernel::reference

@@ -3,6 +3,8 @@
 /// The classic layout's definition, one bit at a time: every kernel is tested against it, and ThreadSanitizer builds
 /// run it.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "mankai/hash/digest.hpp"
@@ -48,12 +50,21 @@ inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest
   return missing == 0;
 }
 
-/// Inserts beside other writers that use this function, too; returns whether this call set a bit.
+/// Inserts beside other writers that use this function, too; returns whether this call made the key present, as
+/// insert_concurrent of blocks does. The order is that of each cell's first occurrence.
 inline bool insert_concurrent(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  std::uint64_t missing = 0;
-  for_each_cell(shape, digest,
-                [&](std::uint64_t cell) { missing |= ~or_word(words + cell / 64, cell_bit(cell)) & cell_bit(cell); });
-  return missing != 0;
+  std::array<std::uint64_t, kMaxProbes> missing;
+  auto* end = missing.data();
+  for_each_cell(shape, digest, [&](std::uint64_t cell) {
+    if ((acquire_word(words + cell / 64) & cell_bit(cell)) == 0 && std::find(missing.data(), end, cell) == end) {
+      *end++ = cell;
+    }
+  });
+  bool sets_last = false;
+  for (const auto* cell = missing.data(); cell != end; ++cell) {
+    sets_last = (or_word(words + *cell / 64, cell_bit(*cell)) & cell_bit(*cell)) == 0;
+  }
+  return sets_last;
 }
 
 }  // namespace mankai::kernel::reference

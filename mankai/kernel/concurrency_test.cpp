@@ -53,6 +53,39 @@ void expect_no_bit_lost(const InsertConcurrent& insert_concurrent, const Observe
   EXPECT_GT(set.load(), 0U);
 }
 
+// Every thread inserts every key: exactly one of them is told that it was absent.
+template <class InsertConcurrent, class Observe>
+void expect_one_winner(const InsertConcurrent& insert_concurrent, const Observe& observe) {
+  const auto digests = test::digests_of(test::keys_with_twins(kKeys));
+  Cells shared(kBlocks * 8);
+  std::vector<std::atomic<int>> told(kKeys);
+  in_threads([&](std::size_t) {
+    for (std::size_t i = 0; i < kKeys; ++i) {
+      told[i] += insert_concurrent(shared.words(), digests[i]) ? 1 : 0;
+    }
+  });
+  Cells alone(kBlocks * 8);
+  std::size_t absent = 0;
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    ASSERT_LE(told[i].load(), 1) << i;
+    sum += static_cast<std::size_t>(told[i].load());
+    absent += observe(alone.words(), digests[i]) ? 0U : 1U;
+  }
+  // In so small a filter a key is a false positive or not by the order of the others.
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(absent), 0.05 * static_cast<double>(absent));
+}
+
+TEST(Concurrency, of_block_writers_of_one_key_one_is_told) {
+  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kBlocks, digest); },
+                    [](auto* words, Digest digest) { return reference::observe(words, kBlocks, digest); });
+}
+
+TEST(Concurrency, of_bloom_writers_of_one_key_one_is_told) {
+  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kShape, digest); },
+                    [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
+}
+
 TEST(Concurrency, block_writers_lose_no_bit) {
   expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kBlocks, digest); },
                      [](auto* words, Digest digest) { return reference::observe(words, kBlocks, digest); });

@@ -62,7 +62,7 @@ TEST_P(ConcurrentWriters, writers_lose_no_key) {
   EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
   EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
   EXPECT_EQ(filter.keys_inserted(), fresh.load());
-  EXPECT_LE(filter.keys_inserted(), 2 * digests.size());
+  EXPECT_LE(filter.keys_inserted(), digests.size()) << "a key was new to both";
 }
 
 TEST_P(ConcurrentWriters, writers_of_different_keys_build_the_filter_of_one_writer) {

@@ -34,8 +34,8 @@ class BitFilter : public FlatFilter<Derived> {
   [[nodiscard, gnu::always_inline]] bool may_contain(Digest digest) const noexcept {
     return Layout::may_contain(*ops_, words_, shape_, digest);
   }
-  /// Inserts beside other threads that do the same; returns whether this call set a bit. Two threads that insert the
-  /// same new key at once may both get true.
+  /// Inserts beside other threads that do the same; returns whether the key was absent. Of several threads that insert
+  /// one absent key at once exactly one gets true; none does if the key was a false positive.
   bool insert_concurrent(Digest digest) noexcept {
     const bool fresh = Layout::insert_concurrent(words_, shape_, digest);
     if (fresh) {
@@ -58,6 +58,20 @@ class BitFilter : public FlatFilter<Derived> {
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
     MANKAI_ASSERT(digests.size() == seen.size());
     image().add_keys(ops_->observe(words_, shape_, digests.data(), digests.size(), seen.data()));
+  }
+  /// As insert_concurrent, also beside other processes: `seen` reports which keys were present. Returns how many were
+  /// absent and does not count them: one counter for all writers would cost more than the inserts.
+  [[nodiscard]] std::uint64_t observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+    MANKAI_ASSERT(digests.size() == seen.size());
+    ops_->may_contain(words_, shape_, digests.data(), digests.size(), seen.data());
+    std::uint64_t absent = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (!seen[i]) {
+        seen[i] = !Layout::insert_concurrent(words_, shape_, digests[i]);
+        absent += seen[i] ? 0U : 1U;
+      }
+    }
+    return absent;
   }
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(digests.size() == outcomes.size());
