@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 KILL_ROUNDS ?= 300
 CRASH_ROUNDS ?= 20
 REDIS_ROUNDS ?= 1
-CRASH_TESTS = store_crash_test store_start_crash_test store_failure_test
+CRASH_TESTS = store_crash_test store_start_crash_test store_failure_test shared_crash_test
 # `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 VERBOSE = $(if $(filter 1,$(V)),--verbose)
@@ -48,8 +48,9 @@ test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each k
 	$(call SAY,test-crash: $(KILL_ROUNDS) processes killed for each kind of filter; $(CRASH_ROUNDS) rounds on simulated disks)
 	$(call NEED,build test)
 	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
-	@cmake --build build --target store_kill_test $(CRASH_TESTS) --parallel $(JOBS) $(VERBOSE)
+	@cmake --build build --target store_kill_test shared_kill_test $(CRASH_TESTS) --parallel $(JOBS) $(VERBOSE)
 	@MANKAI_KILL_ROUNDS=$(KILL_ROUNDS) build/tests/store_kill_test --gtest_brief=1
+	@MANKAI_KILL_ROUNDS=$(KILL_ROUNDS) build/tests/shared_kill_test --gtest_brief=1
 	@for test in $(CRASH_TESTS); do MANKAI_CRASH_ROUNDS=$(CRASH_ROUNDS) build/tests/$$test --gtest_brief=1 || exit 1; done
 
 .PHONY: test-redis

@@ -115,13 +115,14 @@ Result<bool> is_at(const std::string& path, const Descriptor& file) {
 
 }  // namespace
 
-Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
+Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls, Mode mode) {
+  const int operation = (mode == Mode::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     Descriptor file = open_to_lock(calls, path);
     if (file.get() < 0) {
       return system_error(path + ": cannot open");
     }
-    if (detail::uninterrupted([&] { return calls.flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
+    if (detail::uninterrupted([&] { return calls.flock(file.get(), operation); }) != 0) {
       if (errno == EWOULDBLOCK) {
         return locked_by_another(path, file);
       }
@@ -134,6 +135,11 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
     }
   }
   return fail(ErrorCode::io, path + ": cannot lock: it is replaced again and again");
+}
+
+void FileLock::release() && noexcept {
+  static_cast<void>(detail::uninterrupted([&] { return file_.calls().flock(file_.get(), LOCK_UN); }));
+  const Descriptor closed = std::move(file_);
 }
 
 Result<void> FileLock::check_at(const std::string& path) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "mankai/base/error.hpp"
@@ -12,8 +13,17 @@ namespace mankai {
 /// replaces the file. Advisory; the system releases the lock when the process exits or crashes.
 class FileLock {
  public:
+  enum class Mode : std::uint8_t {
+    exclusive,
+    shared,  ///< beside others that are shared
+  };
+
   /// Errors: locked if another process has the lock, with its number if the system reports one; not_found; io.
-  [[nodiscard]] static Result<FileLock> acquire(const std::string& path, FileCalls& calls = system_calls());
+  [[nodiscard]] static Result<FileLock> acquire(const std::string& path, FileCalls& calls = system_calls(),
+                                                Mode mode = Mode::exclusive);
+
+  /// Releases the lock at once. The destructor does not, as long as a child of fork() has a copy of it.
+  void release() && noexcept;
 
   /// Checks that nobody has moved another file to the path without the lock. A missing file is no error. Errors: io.
   [[nodiscard]] Result<void> check_at(const std::string& path) const;

@@ -87,6 +87,9 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window) {
 
 Result<void> check_request(const SeenRequest& request) {
   const Kind kind = spec_for(request).kind;
+  if (request.sharing == Sharing::processes) {
+    MANKAI_TRY(check_can_share(description_of(kind)));
+  }
   if (request.window && kind != Kind{RotatingBloom::kKind}) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
                                                  " has no window; leave the kind out to use rotating-bloom");
@@ -98,13 +101,17 @@ Result<void> check_request(const SeenRequest& request) {
 
 Result<Seen> Seen::create(const SeenRequest& request) {
   MANKAI_TRY(check_request(request));
+  if (request.sharing == Sharing::processes) {
+    return fail(ErrorCode::invalid_argument, "processes can share only a memory in a file; use Seen::open");
+  }
   MANKAI_ASSIGN(auto filter, create_filter(spec_for(request)));
   return Seen(KeptFilter(std::move(filter)));
 }
 
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
   MANKAI_TRY(check_request(request));
-  MANKAI_ASSIGN(auto kept, KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options));
+  const auto open_kept = request.sharing == Sharing::processes ? KeptFilter::share : KeptFilter::open;
+  MANKAI_ASSIGN(auto kept, open_kept(path, [&request] { return create_filter(spec_for(request)); }, options));
   MANKAI_TRY(within(path, check_kind_fits(kept.filter().kind().kind, true)));
   MANKAI_TRY(check_request_fits(path, kept.filter(), request));
   return Seen(std::move(kept));
@@ -120,6 +127,9 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<boo
 Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (Store* const store = kept_.store()) {
     return store->observe(keys, seen);
+  }
+  if (SharedFilter* const shared = kept_.shared()) {
+    return shared->observe(keys, seen);
   }
   return kept_.memory()->observe(keys, seen);
 }
@@ -191,7 +201,30 @@ bool Seen::is_overfull() const noexcept {
   return keys_inserted() / 2 > capacity_keys() && !filter().kind().forgets;
 }
 
-std::uint64_t Seen::keys_inserted() const noexcept { return filter().keys_inserted(); }
+std::uint64_t Seen::keys_inserted() const noexcept {
+  return kept_.shared() != nullptr ? kept_.shared()->keys_inserted() : filter().keys_inserted();
+}
+
+std::uint64_t Seen::sequence() const noexcept {
+  if (const SharedFilter* const shared = kept_.shared()) {
+    return shared->sequence();
+  }
+  return store() != nullptr ? store()->sequence() : 0;
+}
+
+std::uint64_t Seen::durable_sequence() const noexcept {
+  if (const SharedFilter* const shared = kept_.shared()) {
+    return shared->durable_sequence();
+  }
+  return store() != nullptr ? store()->durable_sequence() : 0;
+}
+
+Result<void> Seen::sync() {
+  if (SharedFilter* const shared = kept_.shared()) {
+    return shared->sync();
+  }
+  return kept_.store() != nullptr ? kept_.store()->sync() : Result<void>();
+}
 
 std::uint64_t Seen::capacity_keys() const noexcept { return filter().capacity_keys(); }
 

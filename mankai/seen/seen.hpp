@@ -13,6 +13,10 @@
 ///
 /// Work that must happen at least once per key belongs between begin() and commit(): a crash before the commit forgets
 /// the key.
+///
+/// The workers of a server share one memory, and a key is new to one of them only:
+///
+///     auto shared = mankai::Seen::open("seen.mk", {.keys = 10'000'000, .sharing = mankai::Sharing::processes});
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +29,12 @@
 
 namespace mankai {
 
+/// Who changes the file of a memory.
+enum class Sharing : std::uint8_t {
+  none,       ///< one process at a time
+  processes,  ///< any number of processes that all open it so (SharedFilter)
+};
+
 /// Parameters of a memory. An empty field means the default for a new file, and any value for an existing one.
 struct SeenRequest {
   std::optional<Kind> kind = {};
@@ -35,6 +45,8 @@ struct SeenRequest {
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
   /// Time after which keys expire. `keys` is then the number of distinct keys per window.
   std::optional<Duration> window = {};
+  /// With Sharing::processes kinds of single bits only (blocked-bloom, bloom), and no window.
+  Sharing sharing = Sharing::none;
 };
 
 /// Remembers keys and reports repeats: no false negatives, and a false-positive rate of at most `fpr` up to `keys`
@@ -50,7 +62,7 @@ class Seen {
   /// Creates a memory without a file. Errors: as create_filter.
   [[nodiscard]] static Result<Seen> create(const SeenRequest& request = {});
   /// Opens a file, locks it, and recovers it after a crash; creates it if it is missing. Errors: locked;
-  /// invalid_argument if the file has other parameters; as Store::open.
+  /// invalid_argument if the file has other parameters; as Store::open, or SharedFilter::open with Sharing::processes.
   [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {},
                                          const StoreOptions& options = {});
 
@@ -67,17 +79,22 @@ class Seen {
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
                                      std::span<bool> seen);
 
-  /// As Store::begin and Store::commit; no effect without a file.
+  /// As Store::begin and Store::commit; no effect without a file. With Sharing::processes each observe is committed
+  /// when it returns, and commit with a position is invalid_argument.
   void begin(BatchMode mode = BatchMode::journaled) { kept_.begin(mode); }
   [[nodiscard]] Result<void> commit(std::string_view position = {}) { return kept_.commit(position); }
-  /// As Store::sync; no effect without a file.
-  [[nodiscard]] Result<void> sync() { return kept_.sync(); }
+  /// As those of Store, or SharedFilter with Sharing::processes: how many keys were observed, how many of them survive
+  /// power loss, and return once the disk has all of them. Without a file 0, and no effect.
+  [[nodiscard]] std::uint64_t sequence() const noexcept;
+  [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
+  [[nodiscard]] Result<void> sync();
   /// Writes everything committed to the file and unlocks it; observe must not be called again. The destructor does the
   /// same and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
 
+  /// With Sharing::processes its keys_inserted() is not current.
   [[nodiscard]] const AnyFilter& filter() const noexcept { return kept_.filter(); }
-  /// The store, for its recovery report, sequence and position; nullptr without a file.
+  /// The store, for its recovery report, sequence and position; nullptr without a file and with Sharing::processes.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   /// Number of keys that the memory is sized for, per window if it has one.

@@ -311,5 +311,44 @@ TEST_F(SeenTest, windows_and_memories_without_one_are_kept_apart) {
   EXPECT_EQ(forever->stands_at(), std::nullopt);
 }
 
+TEST_F(SeenTest, processes_share_a_memory) {
+  const SeenRequest request{.keys = 1000, .sharing = Sharing::processes};
+  {
+    Seen one = Seen::open(path(), request).value();
+    Seen other = Seen::open(path(), request).value();
+    EXPECT_FALSE(observe(one, "a"));
+    EXPECT_TRUE(observe(other, "a"));
+    EXPECT_FALSE(observe(other, "b"));
+    EXPECT_EQ(one.keys_inserted(), 2U);
+    EXPECT_EQ(one.sequence(), 3U);
+    EXPECT_EQ(one.store(), nullptr);
+    ASSERT_TRUE(one.sync().has_value());
+    EXPECT_EQ(other.durable_sequence(), 3U);
+    one.begin();
+    EXPECT_TRUE(one.commit().has_value());
+    EXPECT_EQ(one.commit("a position").error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(Seen::open(path(), {.keys = 2000, .sharing = Sharing::processes}).error().code,
+              ErrorCode::invalid_argument);
+    EXPECT_EQ(Seen::open(path()).error().code, ErrorCode::locked);
+  }
+  Seen alone = Seen::open(path(), {.keys = 1000}).value();
+  EXPECT_TRUE(observe(alone, "a"));
+  EXPECT_EQ(alone.sequence(), 4U);
+  ASSERT_TRUE(alone.sync().has_value());
+  EXPECT_EQ(alone.durable_sequence(), 4U);
+}
+
+TEST_F(SeenTest, processes_share_only_memories_of_bits_in_files) {
+  EXPECT_EQ(Seen::create({.sharing = Sharing::processes}).error().code, ErrorCode::invalid_argument);
+  for (const SeenRequest& request :
+       {SeenRequest{.window = std::chrono::hours(1), .sharing = Sharing::processes},
+        SeenRequest{.kind = parse_kind("scalable-bloom").value(), .sharing = Sharing::processes}}) {
+    const auto refused = Seen::open(path(), request);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().detail.find("these can: blocked-bloom, bloom"), std::string::npos);
+    EXPECT_FALSE(fs::exists(path()));
+  }
+}
+
 }  // namespace
 }  // namespace mankai

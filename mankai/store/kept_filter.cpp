@@ -25,6 +25,11 @@ Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, c
   return KeptFilter(std::move(opened), path, options);
 }
 
+Result<KeptFilter> KeptFilter::share(const std::string& path, const Make& make, const StoreOptions& options) {
+  MANKAI_ASSIGN(auto shared, SharedFilter::open(path, make, options));
+  return KeptFilter(std::move(shared));
+}
+
 void KeptFilter::begin(BatchMode mode) {
   if (store_) {
     store_->begin(mode);
@@ -33,6 +38,10 @@ void KeptFilter::begin(BatchMode mode) {
 }
 
 Result<void> KeptFilter::commit(std::string_view position) {
+  if (shared_ && !position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "a filter that processes share has no position of one source; open it without sharing");
+  }
   if (!store_) {
     return {};
   }
@@ -42,6 +51,9 @@ Result<void> KeptFilter::commit(std::string_view position) {
 }
 
 Result<void> KeptFilter::close() {
+  if (shared_) {
+    return shared_->close();
+  }
   if (!store_) {
     return {};
   }

@@ -5,35 +5,11 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/load_store.hpp"
+#include "mankai/store/detail/shared_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
 
 namespace mankai {
-namespace {
-
-// Writes the current footer once more. A torn write must not destroy its only copy: if the other copy is damaged or
-// stale, the other copy is written.
-Result<void> write_again(const OpenFile& file, FoundFooter& found) {
-  if (found.is_other_copy_stale) {
-    return refresh_footer(file, found.footer);
-  }
-  const FooterBytes bytes = bytes_of(found.footer);
-  return file.rewrite(bytes.begin, bytes.end);
-}
-
-// The last writer may have ended before the disk had the file's name or open flag, or after a failed sync. The journal
-// must be neither removed nor continued before the disk has them.
-Result<void> sync_file(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
-  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
-  if (found) {
-    MANKAI_TRY(write_again(file, *found));
-  }
-  MANKAI_TRY(file.sync());
-  return sync_folder_of(path, calls);
-}
-
-}  // namespace
-
 Store::Store(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
@@ -62,6 +38,7 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options, 
   MANKAI_ASSIGN(const std::string real, resolve_links(path, calls));
   MANKAI_ASSIGN(auto lock, FileLock::acquire(real, calls));
   remove_left_over(real, calls);
+  MANKAI_TRY(detail::settle_shared(real, lock, detail::Leftover::save, options.memory, calls));
   MANKAI_ASSIGN(auto loaded, detail::load_store(real, {.access = options.access,
                                                        .trust = options.trust,
                                                        .memory = options.memory,
@@ -70,7 +47,7 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options, 
                                                        .was_in_memory = origin == Origin::memory}));
   const auto journal = loaded.journal;
   const bool is_stale = loaded.report.had_journal && loaded.report.was_closed && loaded.report.records_replayed == 0;
-  MANKAI_TRY(sync_file(real, loaded.footer, calls));
+  MANKAI_TRY(detail::sync_store(real, loaded.footer, calls));
   auto impl = std::make_unique<Impl>(real, options, std::move(lock), std::move(loaded));
   if (is_stale) {
     static_cast<void>(calls.unlink(detail::journal_path(real).c_str()));

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -23,6 +25,7 @@ constexpr std::size_t kReservedBytes = std::size_t{1} << 26;
 constexpr std::size_t kPageBytes = 4096;
 constexpr dev_t kDevice = 7;
 constexpr ino_t kFolderInode = 1'000'000;
+constexpr ino_t kBootFile = 1'000'001;
 /// Far from the system's own numbers, and none is ever given twice.
 constexpr int kFirstNumber = 1'000'000;
 
@@ -104,6 +107,11 @@ class Reserved {
   std::size_t used_ = 0;
 };
 
+std::uint64_t next_boot() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 std::uint64_t sectors_of(std::uint64_t bytes) noexcept { return divide_up(bytes, std::uint64_t{kSectorBytes}); }
 
 SectorBytes copy_sector(const std::byte* data) {
@@ -143,8 +151,12 @@ struct SimulatedDisk::File {
 SimulatedDisk::SimulatedDisk(std::string folder) : SimulatedDisk(std::move(folder), DiskState()) {}
 
 SimulatedDisk::SimulatedDisk(std::string folder, DiskState base)
+    : SimulatedDisk(std::move(folder), std::move(base), next_boot()) {}
+
+SimulatedDisk::SimulatedDisk(std::string folder, DiskState base, std::uint64_t boot)
     : folder_(std::move(folder)),
       base_(std::move(base)),
+      boot_(boot),
       next_file_(base_.unused_number()),
       next_number_(kFirstNumber) {
   std::map<std::uint64_t, std::shared_ptr<File>> files;
@@ -282,9 +294,22 @@ std::shared_ptr<SimulatedDisk::File> SimulatedDisk::create(const std::string& pa
   return file;
 }
 
+// Not of the disk: nothing of it is in the trace.
+std::shared_ptr<SimulatedDisk::File> SimulatedDisk::boot_file() const {
+  constexpr std::size_t kUuidBytes = 36;
+  auto file = std::make_shared<File>(kBootFile);
+  file->set_size(kUuidBytes + 1);
+  std::snprintf(reinterpret_cast<char*>(file->live.data()), kUuidBytes + 1, "00000000-0000-0000-0000-%012llx",
+                static_cast<unsigned long long>(boot_));
+  return file;
+}
+
 int SimulatedDisk::open(const char* path, int flags, mode_t mode) {
   const std::scoped_lock guard(mutex_);
   look();
+  if (std::strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) {
+    return number(std::make_shared<Opened>(Opened{boot_file(), flags}));
+  }
   if (is_folder(path)) {
     return (flags & O_ACCMODE) == O_RDONLY ? number(std::make_shared<Opened>(Opened{nullptr, flags})) : refused(EISDIR);
   }
@@ -668,7 +693,7 @@ std::unique_ptr<SimulatedDisk> DiskWalk::process_ends(std::uint64_t seed) const 
     Random random(seed);
     state.apply_some(disk_.trace()[moment_], random);
   }
-  return std::make_unique<SimulatedDisk>(disk_.folder(), std::move(state));
+  return std::make_unique<SimulatedDisk>(disk_.folder(), std::move(state), disk_.boot());
 }
 
 }  // namespace mankai::test

@@ -18,6 +18,9 @@
 /// For a process crash: everything is there, but of the memory that it was just changing any lines. A machine
 /// that ends later can still lose it.
 ///
+/// A disk after a power loss is one of another boot (/proc/sys/kernel/random/boot_id), and after a process crash of the
+/// same one.
+///
 /// Not modeled: owners and permissions are as they were given at once; no symbolic links; folders are there already.
 
 #include <sys/stat.h>
@@ -59,6 +62,8 @@ class SimulatedDisk final : public FileCalls {
   explicit SimulatedDisk(std::string folder = "/disk");
   /// A disk that holds this.
   SimulatedDisk(std::string folder, DiskState base);
+  /// The same, of this boot.
+  SimulatedDisk(std::string folder, DiskState base, std::uint64_t boot);
   SimulatedDisk(const SimulatedDisk&) = delete;
   SimulatedDisk(SimulatedDisk&&) = delete;
   SimulatedDisk& operator=(const SimulatedDisk&) = delete;
@@ -72,6 +77,7 @@ class SimulatedDisk final : public FileCalls {
   [[nodiscard]] const std::vector<DiskEvent>& trace() const noexcept { return events_; }
   [[nodiscard]] const DiskState& base() const noexcept { return base_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::uint64_t boot() const noexcept { return boot_; }
 
   /// From now on what a process writes to the file of this name by calls, not through a mapping, is torn within
   /// sectors, too.
@@ -134,6 +140,7 @@ class SimulatedDisk final : public FileCalls {
   [[nodiscard]] std::string name_of(const File& file) const;
   [[nodiscard]] bool is_folder(const std::string& path) const { return path == folder_; }
   [[nodiscard]] std::shared_ptr<File> create(const std::string& path, mode_t mode);
+  [[nodiscard]] std::shared_ptr<File> boot_file() const;
   int number(std::shared_ptr<Opened> opened);
   void record(File& file, std::uint64_t first, std::uint64_t last, DiskEvent::Kind kind);
   static void take_sector(File& file, std::uint64_t number, DiskEvent& event);
@@ -148,6 +155,7 @@ class SimulatedDisk final : public FileCalls {
 
   std::string folder_;
   DiskState base_;
+  std::uint64_t boot_;
   std::vector<DiskEvent> events_;
   std::vector<NameChange> unsynced_names_;
   std::map<std::string, std::shared_ptr<File>, std::less<>> names_;

@@ -10,6 +10,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/file/open_file.hpp"
+#include "mankai/store/detail/shared_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/journal_file.hpp"
 #include "mankai/store/journal_reader.hpp"
@@ -174,6 +175,7 @@ struct Surroundings {
   std::optional<FoundFooter> footer;
   std::optional<JournalFile> file;      ///< none: no journal, or one that does not count
   std::optional<JournalState> journal;  ///< of `file`
+  std::optional<OpenFile> shared;       ///< cells that have all changes; none: nobody shares the filter
   RecoveryReport report;
 
   [[nodiscard]] std::uint64_t file_sequence() const noexcept { return footer ? footer->footer.sequence : 0; }
@@ -199,13 +201,14 @@ bool is_unfinished(const Error& error, const RecoveryReport& report) noexcept {
 
 Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
   MANKAI_ASSIGN(const auto footer, within(path, read_footer(file)));
-  Surroundings found{.footer = footer, .file = {}, .journal = {}, .report = {}};
+  Surroundings found{.footer = footer, .file = {}, .journal = {}, .shared = {}, .report = {}};
   if (footer) {
     const StoreFooter& counts = footer->footer;
     found.report.was_closed = counts.is_open == 0;
     found.report.sequence = counts.sequence;
     found.report.position = position_of(counts);
   }
+  MANKAI_ASSIGN(found.shared, open_shared(path, footer, calls));
   auto read = read_journal_file(journal_path(path), calls);
   if (!read && is_unfinished(read.error(), found.report)) {
     found.report.had_journal = true;
@@ -249,6 +252,15 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
 
 Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
                          const LoadRequest& request) {
+  if (found.shared) {
+    MANKAI_ASSIGN(auto filter,
+                  within(shared_path(path), read_shared(*found.shared, request.memory, found.report.sequence)));
+    return LoadedStore{.filter = std::move(filter),
+                       .footer = found.footer,
+                       .journal = std::nullopt,
+                       .file_bytes = file.size(),
+                       .report = std::move(found.report)};
+  }
   const std::uint64_t image_bytes = found.footer ? found.footer->footer.image_bytes : file.size();
   MANKAI_ASSIGN(auto filter, within(path, read_image(file, image_bytes, request)));
   MANKAI_TRY(within(journal_path(path), replay(filter, found)));

@@ -5,6 +5,7 @@
 
 #include "mankai/file/file_lock.hpp"
 #include "mankai/file/open_file.hpp"
+#include "mankai/store/detail/shared_file.hpp"
 #include "mankai/store/journal_file.hpp"
 #include "mankai/store/store_footer.hpp"
 
@@ -20,13 +21,15 @@ Result<bool> exists(const std::string& path, FileCalls& calls) {
   return true;
 }
 
-// A journal without its file would be taken for that of the new file.
-Result<void> check_no_journal(const std::string& path, FileCalls& calls) {
-  MANKAI_ASSIGN(const auto has_journal, exists(journal_path(path), calls));
-  if (has_journal) {
-    return fail(ErrorCode::invalid_argument, journal_path(path) +
-                                                 ": exists without its file; put the file back, or remove the journal "
-                                                 "if its changes are not wanted");
+// A journal without its file would be taken for that of the new file, and so would shared cells.
+Result<void> check_alone(const std::string& path, FileCalls& calls) {
+  for (const std::string& companion : {journal_path(path), shared_path(path)}) {
+    MANKAI_ASSIGN(const auto is_there, exists(companion, calls));
+    if (is_there) {
+      return fail(ErrorCode::invalid_argument, companion +
+                                                   ": exists without its file; put the file back, or remove this one "
+                                                   "if its changes are not wanted");
+    }
   }
   return {};
 }
@@ -46,19 +49,11 @@ Result<void> write_new(const std::string& path, AnyFilter& filter, Existing exis
   return file.put_in_place();
 }
 
-Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
-                           FileCalls& calls, FileMode mode) {
-  footer.replaced_id = journal_id(path, calls);
-  MANKAI_TRY(write_new(path, filter, Existing::replace, &lock, footer, calls, mode));
-  static_cast<void>(calls.unlink(journal_path(path).c_str()));
-  return {};
-}
-
 Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
                         FileMode mode) {
   MANKAI_ASSIGN(const auto is_there, exists(path, calls));
   // If the file exists, write_new reports that instead.
-  if (auto none = check_no_journal(path, calls); !is_there && !none) {
+  if (auto none = check_alone(path, calls); !is_there && !none) {
     return none;
   }
   return write_new(path, filter, Existing::refuse, nullptr, footer, calls, mode);
@@ -80,6 +75,7 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
   for (;;) {
     auto lock = FileLock::acquire(path, calls);
     if (lock) {
+      MANKAI_TRY(settle_shared(path, *lock, Leftover::drop, system_memory(), calls));
       return replace_store(path, filter, *lock, footer, calls, mode);
     }
     if (lock.error().code != ErrorCode::not_found) {
@@ -105,7 +101,34 @@ Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFoot
   return file.write(std::as_bytes(std::span(&footer, 1)));
 }
 
+// Writes the current footer once more. A torn write must not destroy its only copy: if the other copy is damaged or
+// stale, the other copy is written.
+Result<void> write_again(const OpenFile& file, FoundFooter& found) {
+  if (found.is_other_copy_stale) {
+    return refresh_footer(file, found.footer);
+  }
+  const FooterBytes bytes = bytes_of(found.footer);
+  return file.rewrite(bytes.begin, bytes.end);
+}
+
 }  // namespace
+
+Result<void> sync_store(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+  if (found) {
+    MANKAI_TRY(write_again(file, *found));
+  }
+  MANKAI_TRY(file.sync());
+  return sync_folder_of(path, calls);
+}
+
+Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
+                           FileCalls& calls, FileMode mode) {
+  footer.replaced_id = journal_id(path, calls);
+  MANKAI_TRY(write_new(path, filter, Existing::replace, &lock, footer, calls, mode));
+  static_cast<void>(calls.unlink(journal_path(path).c_str()));
+  return {};
+}
 
 std::uint64_t random_word() { return HashSpec::random().seed[0]; }
 

@@ -1,0 +1,180 @@
+#include "mankai/store/detail/shared_file.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "mankai/file/new_file.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "mankai/store/detail/store_file.hpp"
+
+namespace mankai::detail {
+namespace {
+
+std::uint64_t load_word(const std::uint64_t& word, std::memory_order order) noexcept {
+  // atomic_ref<const T> needs C++26.
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load(order);
+}
+
+std::unexpected<Error> of_another_file() {
+  return fail(ErrorCode::corrupt,
+              "belongs to another file than the one beside it: put that one back, or remove these shared cells if "
+              "their changes are not wanted");
+}
+
+// Other processes may be changing the cells.
+void copy_words(std::span<const std::byte> from, std::byte* to) noexcept {
+  const auto* words = reinterpret_cast<const std::uint64_t*>(from.data());
+  auto* copy = reinterpret_cast<std::uint64_t*>(to);
+  for (std::size_t i = 0; i < from.size() / sizeof(std::uint64_t); ++i) {
+    copy[i] = load_word(words[i], std::memory_order_relaxed);
+  }
+}
+
+void seal_with(std::span<std::byte> image, std::uint64_t keys) noexcept {
+  std::memcpy(image.data() + offsetof(ImageHeader, keys_inserted), &keys, sizeof(keys));
+  seal_image(image);
+}
+
+Result<StoreFooter> footer_to_keep(const std::string& path, std::uint64_t store_id, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  MANKAI_ASSIGN(const auto found, within(path, read_footer(file)));
+  if (!found || found->footer.store_id != store_id) {
+    return fail(ErrorCode::io,
+                path +
+                    ": was replaced by another file while processes shared it; move that one away, put the old one "
+                    "back, and open it again");
+  }
+  return found->footer;
+}
+
+}  // namespace
+
+SharedCounts counts_in(const std::byte* header) noexcept {
+  const auto& shared = *reinterpret_cast<const SharedHeader*>(header);
+  SharedCounts counts{.sequence = shared.first_sequence, .keys = shared.first_keys};
+  for (const SharedSlot& slot : shared.slots) {
+    counts.sequence += load_word(slot.observed, std::memory_order_acquire);
+    counts.keys += load_word(slot.inserted, std::memory_order_acquire);
+  }
+  return counts;
+}
+
+Result<bool> check_shared(std::span<const std::byte> start, std::uint64_t file_bytes,
+                          const std::optional<FoundFooter>& footer, FileCalls& calls) {
+  constexpr std::size_t kFixedBytes = offsetof(SharedHeader, durable);
+  if (start.size() < kFixedBytes) {
+    return false;
+  }
+  std::array<std::byte, kFixedBytes> fixed;
+  std::memcpy(fixed.data(), start.data(), fixed.size());
+  SharedHeader header{};
+  std::memcpy(&header, fixed.data(), fixed.size());
+  MANKAI_ASSIGN(const auto boot, boot_id(calls));
+  if (header.magic != kSharedMagic || header.boot != boot || header.checksum == 0) {
+    return false;
+  }
+  if (header.version != kSharedVersion) {
+    return fail(ErrorCode::unsupported_version,
+                "shared by processes of a library that shares by version " + std::to_string(header.version) +
+                    ", and this one has version " + std::to_string(kSharedVersion) +
+                    "; use one version in all processes, or close the filter in all of them first");
+  }
+  if (header.checksum != checksum(std::span(fixed).first(offsetof(SharedHeader, checksum))) ||
+      file_bytes != kSharedPage + header.image_bytes) {
+    return fail(ErrorCode::corrupt, "damaged in its first 72 bytes or truncated; close the filter in all processes");
+  }
+  if (!footer || footer->footer.store_id != header.store_id || footer->footer.image_bytes != header.image_bytes) {
+    return of_another_file();
+  }
+  return true;
+}
+
+Result<std::optional<OpenFile>> open_shared(const std::string& path, const std::optional<FoundFooter>& footer,
+                                            FileCalls& calls) {
+  auto file = OpenFile::open(shared_path(path), OpenFile::Mode::read, calls);
+  if (!file && file.error().code == ErrorCode::not_found) {
+    return std::nullopt;
+  }
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (file->size() < kSharedPage) {
+    return std::nullopt;
+  }
+  alignas(SharedHeader) std::array<std::byte, kSharedPage> start{};
+  MANKAI_TRY(file->read(0, start));
+  MANKAI_ASSIGN(const bool counts, within(shared_path(path), check_shared(start, file->size(), footer, calls)));
+  if (!counts) {
+    return std::nullopt;
+  }
+  if (counts_in(start.data()).sequence < footer->footer.sequence) {
+    return fail(ErrorCode::corrupt, shared_path(path) +
+                                        ": is older than the file beside it; restore both from one "
+                                        "copy, or remove these shared cells");
+  }
+  return std::move(*file);
+}
+
+Result<AnyFilter> read_shared(const OpenFile& file, const Memory& memory, std::uint64_t& sequence) {
+  alignas(SharedHeader) std::array<std::byte, kSharedPage> start{};
+  MANKAI_TRY(file.read(0, start));
+  const SharedCounts counts = counts_in(start.data());
+  MANKAI_ASSIGN(auto image, Region::allocate(memory, file.size() - kSharedPage));
+  MANKAI_TRY(file.read(kSharedPage, image.bytes()));
+  MANKAI_TRY(read_header(image.bytes(), image.size()));
+  seal_with(image.bytes(), counts.keys);
+  sequence = counts.sequence;
+  return filter_from_region(std::move(image), Trust::fast, memory);
+}
+
+Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const MappedFile& cells,
+                                  const Memory& memory, FileCalls& calls) {
+  const auto& header = *reinterpret_cast<const SharedHeader*>(cells.bytes().data());
+  MANKAI_ASSIGN(StoreFooter footer, footer_to_keep(path, header.store_id, calls));
+  const SharedCounts counts = counts_in(cells.bytes().data());
+  const auto image = cells.bytes().subspan(kSharedPage);
+  MANKAI_ASSIGN(auto copy, Region::allocate(memory, image.size()));
+  copy_words(image, copy.bytes().data());
+  seal_with(copy.bytes(), counts.keys);
+  MANKAI_ASSIGN(auto file, NewFile::create(path, Existing::replace, &lock, calls));
+  footer.sequence = counts.sequence;
+  footer.is_open = 0;
+  const std::array<std::span<const std::byte>, 1> parts{copy.bytes()};
+  MANKAI_TRY(write_store(file, parts, footer));
+  MANKAI_TRY(file.put_in_place());
+  return counts.sequence;
+}
+
+Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover leftover, const Memory& memory,
+                           FileCalls& calls) {
+  const std::string name = shared_path(path);
+  const auto alone = FileLock::acquire(name, calls);
+  if (!alone && alone.error().code == ErrorCode::not_found) {
+    return {};
+  }
+  if (!alone && alone.error().code == ErrorCode::locked) {
+    return fail(ErrorCode::locked,
+                path +
+                    ": processes share it (Sharing::processes); close it in all of them first, or open it as they "
+                    "do");
+  }
+  if (!alone) {
+    return std::unexpected(alone.error());
+  }
+  if (leftover == Leftover::save) {
+    MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+    MANKAI_ASSIGN(const auto footer, within(path, read_footer(file)));
+    MANKAI_ASSIGN(const auto found, open_shared(path, footer, calls));
+    if (found) {
+      MANKAI_ASSIGN(const auto cells, MappedFile::open(name, MappedFile::Mode::read, calls));
+      MANKAI_TRY(save_shared(path, lock, cells, memory, calls));
+    }
+  }
+  static_cast<void>(calls.unlink(name.c_str()));
+  return {};
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,422 @@
+#include "mankai/store/shared_filter.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mankai/file/file.hpp"
+#include "mankai/store/filter_file.hpp"
+#include "mankai/store/shared_format.hpp"
+#include "tests/support/requests.hpp"
+
+namespace mankai {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Flags;
+
+Result<AnyFilter> made() { return create_filter(parse_spec("blocked-bloom:keys=20000,fpr=1e-6,seed=5").value()); }
+
+/// So many keys from `first` on.
+class Names {
+ public:
+  Names(std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      names_.push_back("key " + std::to_string(i));
+    }
+    views_.assign(names_.begin(), names_.end());
+  }
+  [[nodiscard]] std::span<const std::string_view> views() const noexcept { return views_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::string_view> views_;
+};
+
+class SharedFilterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "mankai-shared-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path() const { return (folder_ / "seen.mk").string(); }
+  [[nodiscard]] std::string cells() const { return path() + "-shared"; }
+  [[nodiscard]] SharedFilter opened() const { return SharedFilter::open(path(), made, kNoTimer).value(); }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  // Runs `live` in a child that is killed when it has returned.
+  static void die_after(const std::function<void()>& live) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      live();
+      ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  }
+  void leave_cells(std::size_t keys) const {
+    die_after([&] {
+      auto filter = new SharedFilter(opened());  // not closed
+      EXPECT_TRUE(observed(*filter, 0, keys) == 0);
+    });
+  }
+  void overwrite(const std::string& file, std::size_t offset, std::string_view bytes) const {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(offset));
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  /// Returns how many keys were seen before.
+  static std::size_t observed(SharedFilter& filter, std::size_t first, std::size_t count) {
+    const Names keys(first, count);
+    Flags seen(count);
+    const auto done = filter.observe(keys.views(), seen.span());
+    EXPECT_TRUE(done.has_value()) << done.error().message();
+    return static_cast<std::size_t>(std::ranges::count(seen.span(), true));
+  }
+  static std::size_t found(const AnyFilter& filter, std::size_t count) {
+    const Names keys(0, count);
+    Flags there(count);
+    filter.may_contain(keys.views(), there.span());
+    return static_cast<std::size_t>(std::ranges::count(there.span(), true));
+  }
+  [[nodiscard]] std::size_t found_in_file(std::size_t count) const {
+    const auto filter = open_filter(path(), Access::query);
+    EXPECT_TRUE(filter.has_value()) << filter.error().message();
+    return filter ? found(*filter, count) : 0;
+  }
+  [[nodiscard]] Error refusal() const {
+    auto filter = SharedFilter::open(path(), made, kNoTimer);
+    return filter ? Error{} : filter.error();
+  }
+
+  static inline const StoreOptions kNoTimer{.durability = Durability::never};
+
+ private:
+  fs::path folder_;
+};
+
+TEST_F(SharedFilterTest, what_one_handle_observes_all_others_have_seen) {
+  SharedFilter one = opened();
+  SharedFilter other = opened();
+  EXPECT_EQ(observed(one, 0, 1000), 0U);
+  EXPECT_EQ(observed(other, 500, 1000), 500U);
+  EXPECT_EQ(observed(one, 0, 1500), 1500U);
+  EXPECT_EQ(one.keys_inserted(), 1500U);
+  EXPECT_EQ(other.sequence(), 3500U);
+  EXPECT_EQ(found(other.filter(), 1500), 1500U);
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(SharedFilterTest, the_last_one_to_close_leaves_an_ordinary_file) {
+  {
+    SharedFilter one = opened();
+    SharedFilter other = opened();
+    EXPECT_EQ(observed(one, 0, 1000), 0U);
+    EXPECT_TRUE(one.close().has_value());
+    EXPECT_EQ(files(), 2U) << "another one uses it";
+    EXPECT_FALSE(one.observe({}, {}).has_value());
+    EXPECT_EQ(observed(other, 1000, 1000), 0U);
+    EXPECT_TRUE(other.close().has_value());
+    EXPECT_TRUE(other.close().has_value());
+  }
+  EXPECT_EQ(files(), 1U);
+  const Store store = Store::open(path()).value();
+  EXPECT_EQ(found(store.filter(), 2000), 2000U);
+  EXPECT_EQ(store.sequence(), 2000U);
+  EXPECT_EQ(store.filter().keys_inserted(), 2000U);
+}
+
+TEST_F(SharedFilterTest, what_a_killed_process_was_told_is_there_for_everybody) {
+  leave_cells(1000);
+  EXPECT_EQ(files(), 2U);
+  EXPECT_EQ(found_in_file(1000), 1000U) << "a reader uses the cells";
+  EXPECT_EQ(inspect_store(path()).value().info.recovery.sequence, 1000U);
+  {
+    SharedFilter next = opened();
+    EXPECT_EQ(next.keys_inserted(), 1000U);
+    EXPECT_EQ(observed(next, 0, 1000), 1000U);
+  }
+  EXPECT_EQ(files(), 1U);
+  EXPECT_EQ(found_in_file(1000), 1000U);
+}
+
+TEST_F(SharedFilterTest, a_writer_that_does_not_share_continues_where_killed_processes_stopped) {
+  leave_cells(1000);
+  const Store store = Store::open(path()).value();
+  EXPECT_EQ(found(store.filter(), 1000), 1000U);
+  EXPECT_EQ(store.sequence(), 1000U);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(SharedFilterTest, writers_that_do_not_share_and_those_that_do_refuse_each_other) {
+  {
+    const SharedFilter shared = opened();
+    const auto store = Store::open(path());
+    ASSERT_FALSE(store.has_value());
+    EXPECT_EQ(store.error().code, ErrorCode::locked);
+    EXPECT_NE(store.error().detail.find("processes share it"), std::string::npos) << store.error().detail;
+    auto filter = made().value();
+    EXPECT_EQ(save_filter(path(), filter, Existing::replace).error().code, ErrorCode::locked);
+  }
+  const Store store = Store::open(path()).value();
+  EXPECT_EQ(refusal().code, ErrorCode::locked);
+  EXPECT_NE(refusal().detail.find("let it share"), std::string::npos) << refusal().detail;
+}
+
+TEST_F(SharedFilterTest, other_kinds_are_refused_with_the_kinds_that_can) {
+  for (const std::string_view spec : {"counting-bloom:keys=100", "scalable-bloom:keys=100", "cuckoo:keys=100"}) {
+    const auto make = [&] { return create_filter(parse_spec(spec).value()); };
+    const auto created = SharedFilter::open(path(), make, kNoTimer);
+    ASSERT_FALSE(created.has_value());
+    EXPECT_EQ(files(), 0U);
+    auto filter = make().value();
+    ASSERT_TRUE(save_filter(path(), filter, Existing::refuse).has_value());
+    EXPECT_EQ(refusal().code, ErrorCode::invalid_argument);
+    EXPECT_NE(refusal().detail.find("these can: blocked-bloom, bloom"), std::string::npos) << refusal().detail;
+    EXPECT_EQ(files(), 1U);
+    fs::remove(path());
+  }
+  EXPECT_EQ(SharedFilter::open(path(), made, {.durability = Durability::always}).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(SharedFilterTest, both_kinds_of_bits_are_shared) {
+  const auto make = [] { return create_filter(parse_spec("bloom:keys=5000,fpr=1e-6,canonical=yes").value()); };
+  SharedFilter one = SharedFilter::open(path(), make, kNoTimer).value();
+  SharedFilter other = SharedFilter::open(path(), make, kNoTimer).value();
+  EXPECT_EQ(observed(one, 0, 3000), 0U);
+  EXPECT_EQ(observed(other, 0, 3000), 3000U);
+}
+
+TEST_F(SharedFilterTest, sync_says_what_survives_a_power_loss) {
+  SharedFilter one = opened();
+  SharedFilter other = opened();
+  EXPECT_EQ(observed(one, 0, 100), 0U);
+  EXPECT_EQ(one.durable_sequence(), 0U);
+  ASSERT_TRUE(other.sync().has_value());
+  EXPECT_EQ(one.durable_sequence(), 100U);
+  EXPECT_EQ(observed(one, 100, 100), 0U);
+  EXPECT_EQ(one.durable_sequence(), 100U);
+  EXPECT_EQ(one.sequence(), 200U);
+}
+
+TEST_F(SharedFilterTest, a_checkpoint_is_made_by_time) {
+  SharedFilter one = SharedFilter::open(path(), made, {.checkpoint_interval = std::chrono::milliseconds(2)}).value();
+  for (std::size_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(observed(one, round * 100, 100), 0U);
+    while (one.durable_sequence() < one.sequence()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+// The system has started again: the boot's id is another one, and the cells may be torn.
+TEST_F(SharedFilterTest, cells_from_before_a_restart_do_not_count) {
+  die_after([&] {
+    auto filter = new SharedFilter(opened());
+    EXPECT_EQ(observed(*filter, 0, 500), 0U);
+    EXPECT_TRUE(filter->sync().has_value());
+    EXPECT_EQ(observed(*filter, 500, 500), 0U);
+  });
+  overwrite(cells(), offsetof(SharedHeader, boot), "another boot");
+  EXPECT_EQ(found_in_file(500), 500U);
+  EXPECT_EQ(found_in_file(1000), 500U);
+  SharedFilter next = opened();
+  EXPECT_EQ(next.sequence(), 500U);
+  EXPECT_EQ(next.durable_sequence(), 500U);
+  EXPECT_EQ(next.keys_inserted(), 500U);
+  EXPECT_EQ(observed(next, 0, 1000), 500U);
+}
+
+TEST_F(SharedFilterTest, cells_whose_creation_was_interrupted_do_not_count) {
+  leave_cells(10);
+  overwrite(cells(), offsetof(SharedHeader, checksum), std::string_view("\0\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(found_in_file(10), 0U);
+  EXPECT_EQ(opened().keys_inserted(), 0U);
+}
+
+TEST_F(SharedFilterTest, another_version_is_refused_by_everybody) {
+  leave_cells(10);
+  overwrite(cells(), offsetof(SharedHeader, version), "\x02");
+  EXPECT_EQ(refusal().code, ErrorCode::unsupported_version);
+  EXPECT_EQ(open_filter(path(), Access::query).error().code, ErrorCode::unsupported_version);
+  EXPECT_EQ(Store::open(path()).error().code, ErrorCode::unsupported_version);
+  EXPECT_NE(refusal().detail.find("version 2"), std::string::npos) << refusal().detail;
+}
+
+TEST_F(SharedFilterTest, damaged_cells_and_those_of_another_file_are_corrupt) {
+  leave_cells(10);
+  overwrite(cells(), offsetof(SharedHeader, first_keys), "\x07");
+  EXPECT_EQ(refusal().code, ErrorCode::corrupt);
+  fs::remove(cells());
+  leave_cells(10);
+  fs::remove(path());
+  EXPECT_EQ(refusal().code, ErrorCode::invalid_argument) << "cells without their file";
+  fs::rename(cells(), cells() + "-away");
+  opened().close().value();
+  fs::rename(cells() + "-away", cells());
+  EXPECT_EQ(refusal().code, ErrorCode::corrupt);
+  EXPECT_EQ(open_filter(path(), Access::query).error().code, ErrorCode::corrupt);
+}
+
+// As in a copy of both files that was made around a checkpoint.
+TEST_F(SharedFilterTest, cells_that_are_older_than_their_file_are_corrupt) {
+  die_after([&] {
+    auto filter = new SharedFilter(opened());
+    EXPECT_EQ(observed(*filter, 0, 500), 0U);
+    EXPECT_TRUE(filter->sync().has_value());
+  });
+  EXPECT_EQ(found_in_file(500), 500U);
+  overwrite(cells(), offsetof(SharedHeader, slots), std::string(sizeof(SharedHeader::slots), '\0'));
+  EXPECT_EQ(refusal().code, ErrorCode::corrupt);
+  EXPECT_EQ(open_filter(path(), Access::query).error().code, ErrorCode::corrupt);
+}
+
+TEST_F(SharedFilterTest, a_file_that_is_replaced_meanwhile_is_not_overwritten) {
+  SharedFilter shared = opened();
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  auto other = made().value();
+  const std::string elsewhere = path() + "-other";
+  ASSERT_TRUE(save_filter(elsewhere, other, Existing::refuse).has_value());
+  fs::rename(elsewhere, path());
+  EXPECT_EQ(shared.sync().error().code, ErrorCode::io);
+  EXPECT_EQ(shared.durable_sequence(), 0U);
+  EXPECT_EQ(shared.close().error().code, ErrorCode::io);
+  EXPECT_TRUE(fs::exists(cells())) << "what was observed is there";
+}
+
+TEST_F(SharedFilterTest, a_plain_image_and_a_journal_are_taken_over) {
+  const auto image = made().value().to_bytes();
+  ASSERT_TRUE(write_file(path(), image, Existing::refuse).has_value());
+  opened().close().value();
+  die_after([&] {
+    auto store = new Store(Store::open(path()).value());
+    EXPECT_TRUE(store->insert(Names(0, 100).views()).has_value());
+    EXPECT_TRUE(store->commit("a position").has_value());
+  });
+  ASSERT_EQ(files(), 2U);
+  {
+    SharedFilter shared = opened();
+    EXPECT_EQ(shared.sequence(), 101U);
+    EXPECT_EQ(observed(shared, 0, 200), 100U);
+  }
+  EXPECT_EQ(files(), 1U);
+  const Store store = Store::open(path()).value();
+  EXPECT_EQ(store.sequence(), 301U);
+  EXPECT_EQ(store.position().view(), "a position");
+}
+
+TEST_F(SharedFilterTest, a_child_of_a_fork_opens_the_file_again) {
+  std::optional<SharedFilter> shared(opened());
+  EXPECT_EQ(observed(*shared, 0, 100), 0U);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // The parent closes the filter first: if this child had kept its cells, nobody would find what it adds.
+    char go = 0;
+    const bool is_told = ::read(ends[0], &go, 1) == 1;
+    const bool is_right = observed(*shared, 0, 200) == 100 && shared->keys_inserted() == 200;
+    shared.reset();
+    ::_exit(is_told && is_right ? 0 : 1);
+  }
+  ASSERT_TRUE(shared->close().has_value());
+  EXPECT_EQ(files(), 1U) << "the child has no lock of its parent";
+  ASSERT_EQ(::write(ends[1], "g", 1), 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(found_in_file(200), 200U);
+  EXPECT_EQ(files(), 1U);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(SharedFilterTest, a_child_that_calls_nothing_leaves_its_parents_filter_alone) {
+  SharedFilter shared = opened();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    {
+      const SharedFilter destroyed = std::move(shared);
+    }
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(Store::open(path()).error().code, ErrorCode::locked);
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  EXPECT_EQ(files(), 2U);
+}
+
+constexpr std::size_t kThreads = 4;
+constexpr std::size_t kKeys = 4000;
+using Seens = std::array<Flags, kThreads>;
+
+void observe_singly(SharedFilter& filter, std::span<bool> seen, bool also_syncs) {
+  const Names keys(0, kKeys);
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(filter.observe(keys.views().subspan(i, 1), seen.subspan(i, 1)).has_value());
+    if (also_syncs && i % 500 == 0) {
+      ASSERT_TRUE(filter.sync().has_value());
+    }
+  }
+}
+
+void expect_new_once(Seens& seen) {
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    ASSERT_EQ(std::ranges::count(seen, false, [i](Flags& flags) { return flags.span()[i]; }), 1) << "key " << i;
+  }
+}
+
+// Goal: of several that observe one absent key at once exactly one is told so. Method: each thread has a handle of its
+// own, and observes all keys in the same order; one makes checkpoints meanwhile.
+TEST_F(SharedFilterTest, each_key_is_new_to_exactly_one_handle) {
+  Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        SharedFilter filter = opened();
+        observe_singly(filter, seen[thread].span(), thread == 0);
+      });
+    }
+  }
+  expect_new_once(seen);
+  EXPECT_EQ(found_in_file(kKeys), kKeys);
+  const Store store = Store::open(path()).value();
+  EXPECT_EQ(store.filter().keys_inserted(), kKeys);
+  EXPECT_EQ(store.sequence(), kThreads * kKeys);
+}
+
+// The same with one handle, where ThreadSanitizer sees that all use the same memory.
+TEST_F(SharedFilterTest, each_key_is_new_to_exactly_one_thread) {
+  Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
+  SharedFilter filter = opened();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] { observe_singly(filter, seen[thread].span(), thread == 0); });
+    }
+  }
+  expect_new_once(seen);
+  EXPECT_EQ(found(filter.filter(), kKeys), kKeys);
+  EXPECT_EQ(filter.keys_inserted(), kKeys);
+}
+
+}  // namespace
+}  // namespace mankai
