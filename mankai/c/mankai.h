@@ -162,7 +162,7 @@ enum mankai_durability {
 /* Which processes may change a file at a time. */
 enum mankai_sharing {
   MANKAI_SHARING_ONE_WRITER = 0, /* the one that has it open */
-  MANKAI_SHARING_PROCESSES = 1   /* any number, each with a handle: mankai_seen_open; not supported yet */
+  MANKAI_SHARING_PROCESSES = 1   /* any number that all open it so: mankai_seen_open */
 };
 
 /* Options of a file. NULL, or all 0 but the size, is the default. An older library refuses a non-zero field of a newer
@@ -435,7 +435,12 @@ typedef struct mankai_seen_request {
 
 /* Opens a file for changes, or creates it if it is missing; a path of NULL: in memory. Errors: INVALID_ARGUMENT if the
  * file has other settings than requested, naming them; as mankai_open_file and mankai_create. The option `replace` must
- * be 0. */
+ * be 0.
+ *
+ * With MANKAI_SHARING_PROCESSES any number of processes remember keys in one file (blocked-bloom and bloom, without a
+ * window), and of those that observe an absent key at once one is told that it is new. What a call returned survives
+ * the death of processes; after a power loss the file is as of the last checkpoint, which mankai_seen_sync makes, or
+ * checkpoint_interval_us [default: a minute]. The handle may be used after a fork. */
 MANKAI_API int mankai_seen_open(const char* path, const mankai_seen_request* request,
                                 const mankai_file_options* options, mankai_seen** seen);
 

@@ -70,9 +70,9 @@ mankai_seen_facts facts_of(const Seen& seen) {
           .window_us = us_or_0(seen.window()),
           .forgets_after_us = us_or_0(seen.forgets_after()),
           .time_us = us_of(seen.stands_at().value_or(Time())),
-          .sequence = sequence_of(seen.store()),
-          .durable_sequence = durable_sequence_of(seen.store()),
-          .is_in_file = seen.store() != nullptr,
+          .sequence = seen.sequence(),
+          .durable_sequence = seen.durable_sequence(),
+          .is_in_file = seen.is_in_file(),
           .is_over_capacity = seen.is_over_capacity(),
           .is_overfull = seen.is_overfull()};
 }
@@ -86,8 +86,11 @@ using namespace mankai::c;
 int mankai_seen_open(const char* path, const mankai_seen_request* request, const mankai_file_options* options,
                      mankai_seen** seen) {
   return open_handle(seen, "seen", [&]() -> Result<std::unique_ptr<mankai_seen>> {
-    MANKAI_ASSIGN(const auto known, seen_request_of(request));
-    MANKAI_ASSIGN(const auto file, options_to_open(options));
+    MANKAI_ASSIGN(auto known, seen_request_of(request));
+    MANKAI_ASSIGN(auto given, read_sized(options));
+    given.size = sizeof given;
+    MANKAI_ASSIGN(known.sharing, take_sharing(given));
+    MANKAI_ASSIGN(const auto file, options_to_open(&given));
     MANKAI_ASSIGN(auto body, path == nullptr ? Seen::create(known) : Seen::open(path, known, file));
     return std::make_unique<mankai_seen>(std::move(body));
   });

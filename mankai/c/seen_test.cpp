@@ -1,3 +1,6 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 
 #include "mankai/c/c_test_support.hpp"
@@ -75,9 +78,52 @@ TEST(CSeen, a_file_with_other_settings_is_refused) {
   options.replace = 1;
   EXPECT_EQ(mankai_seen_open(path.c_str(), nullptr, &options, &seen), MANKAI_INVALID_ARGUMENT);
   options.replace = 0;
-  options.sharing = MANKAI_SHARING_PROCESSES;
+  options.sharing = 2;
   EXPECT_EQ(mankai_seen_open(path.c_str(), nullptr, &options, &seen), MANKAI_INVALID_ARGUMENT);
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  EXPECT_EQ(mankai_seen_open(nullptr, nullptr, &options, &seen), MANKAI_INVALID_ARGUMENT);
   EXPECT_EQ(seen, nullptr);
+}
+
+TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
+  const Folder folder;
+  const std::string path = folder.file("shared.mk");
+  auto options = sized<mankai_file_options>();
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  auto request = sized<mankai_seen_request>();
+  request.keys = 1000;
+  mankai_seen* seen = nullptr;
+  ASSERT_EQ(mankai_seen_open(path.c_str(), &request, &options, &seen), MANKAI_OK) << mankai_last_error();
+  bool repeat = true;
+  ASSERT_EQ(mankai_seen_observe_one(seen, "a", 1, &repeat), MANKAI_OK);
+  EXPECT_FALSE(repeat);
+  const pid_t child = fork();
+  if (child == 0) {
+    bool of_parent = false;
+    bool of_child = true;
+    const bool is_fine = mankai_seen_observe_one(seen, "a", 1, &of_parent) == MANKAI_OK && of_parent &&
+                         mankai_seen_observe_one(seen, "b", 1, &of_child) == MANKAI_OK && !of_child;
+    _exit(is_fine ? 0 : 1);  // without closing: as a process that is killed
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(mankai_seen_observe_one(seen, "b", 1, &repeat), MANKAI_OK);
+  EXPECT_TRUE(repeat) << "the child's key";
+  mankai_seen* alone = nullptr;
+  EXPECT_EQ(mankai_seen_open(path.c_str(), nullptr, nullptr, &alone), MANKAI_LOCKED);
+  auto facts = sized<mankai_seen_facts>();
+  ASSERT_EQ(mankai_seen_get_facts(seen, &facts), MANKAI_OK);
+  EXPECT_TRUE(facts.is_in_file);
+  EXPECT_EQ(facts.keys_inserted, 2U);
+  ASSERT_EQ(mankai_seen_sync(seen), MANKAI_OK) << mankai_last_error();
+  ASSERT_EQ(mankai_seen_get_facts(seen, &facts), MANKAI_OK);
+  EXPECT_EQ(facts.durable_sequence, facts.sequence);
+  EXPECT_EQ(mankai_seen_close(seen), MANKAI_OK);
+  ASSERT_EQ(mankai_seen_open(path.c_str(), nullptr, nullptr, &alone), MANKAI_OK) << mankai_last_error();
+  ASSERT_EQ(mankai_seen_observe_one(alone, "b", 1, &repeat), MANKAI_OK);
+  EXPECT_TRUE(repeat);
+  EXPECT_EQ(mankai_seen_close(alone), MANKAI_OK);
 }
 
 TEST(CSeen, keys_expire_from_a_window) {

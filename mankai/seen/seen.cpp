@@ -219,13 +219,6 @@ std::uint64_t Seen::durable_sequence() const noexcept {
   return store() != nullptr ? store()->durable_sequence() : 0;
 }
 
-Result<void> Seen::sync() {
-  if (SharedFilter* const shared = kept_.shared()) {
-    return shared->sync();
-  }
-  return kept_.store() != nullptr ? kept_.store()->sync() : Result<void>();
-}
-
 std::uint64_t Seen::capacity_keys() const noexcept { return filter().capacity_keys(); }
 
 }  // namespace mankai

@@ -87,7 +87,7 @@ class Seen {
   /// power loss, and return once the disk has all of them. Without a file 0, and no effect.
   [[nodiscard]] std::uint64_t sequence() const noexcept;
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
-  [[nodiscard]] Result<void> sync();
+  [[nodiscard]] Result<void> sync() { return kept_.sync(); }
   /// Writes everything committed to the file and unlocks it; observe must not be called again. The destructor does the
   /// same and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
@@ -96,6 +96,7 @@ class Seen {
   [[nodiscard]] const AnyFilter& filter() const noexcept { return kept_.filter(); }
   /// The store, for its recovery report, sequence and position; nullptr without a file and with Sharing::processes.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
+  [[nodiscard]] bool is_in_file() const noexcept { return store() != nullptr || kept_.shared() != nullptr; }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   /// Number of keys that the memory is sized for, per window if it has one.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;

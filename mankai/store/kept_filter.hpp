@@ -44,7 +44,7 @@ class KeptFilter {
   /// commit: also invalid_argument for a position of a shared filter.
   void begin(BatchMode mode);
   [[nodiscard]] Result<void> commit(std::string_view position);
-  [[nodiscard]] Result<void> sync() { return store_ ? store_->sync() : Result<void>(); }
+  [[nodiscard]] Result<void> sync() { return store_ ? store_->sync() : shared_ ? shared_->sync() : Result<void>(); }
   /// Closes the store. If that discards a batch, also does the recovery that Store::close leaves to the next open.
   [[nodiscard]] Result<void> close();
 

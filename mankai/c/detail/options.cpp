@@ -1,6 +1,7 @@
 #include "mankai/c/detail/options.hpp"
 
 #include <string>
+#include <utility>
 
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/filter/spec.hpp"
@@ -39,7 +40,7 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
     return fail(ErrorCode::invalid_argument, "the options' mode has more than permissions: give one up to 0777");
   }
   if (known.sharing != MANKAI_SHARING_ONE_WRITER || known.reserved != 0) {
-    return fail(ErrorCode::invalid_argument, "several writers of a file are not supported by this library");
+    return fail(ErrorCode::invalid_argument, "only memories are shared by processes: use mankai_seen_open");
   }
   MANKAI_ASSIGN(const auto durability, durability_of(known.durability));
   MANKAI_ASSIGN(const auto interval, duration_of(known.interval_us, "interval_us"));
@@ -63,6 +64,14 @@ Result<StoreOptions> options_to_open(const mankai_file_options* given) {
     return fail(ErrorCode::invalid_argument, "this function never replaces a file: set the options' replace to 0");
   }
   return request.options;
+}
+
+Result<Sharing> take_sharing(mankai_file_options& options) {
+  switch (std::exchange(options.sharing, MANKAI_SHARING_ONE_WRITER)) {
+    case MANKAI_SHARING_ONE_WRITER: return Sharing::none;
+    case MANKAI_SHARING_PROCESSES: return Sharing::processes;
+    default: return fail(ErrorCode::invalid_argument, "the options' sharing is not a mankai_sharing");
+  }
 }
 
 Result<std::optional<HashKind>> hash_of_name(const char* name) {

@@ -10,6 +10,7 @@
 #include "mankai/c/mankai.h"
 #include "mankai/file/new_file.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/seen/seen.hpp"
 #include "mankai/store/store.hpp"
 
 namespace mankai::c {
@@ -23,6 +24,9 @@ struct FileRequest {
 [[nodiscard]] Result<FileRequest> request_of(const mankai_file_options* given);
 /// As request_of, for a file that is created only if it is missing.
 [[nodiscard]] Result<StoreOptions> options_to_open(const mankai_file_options* given);
+/// Reads who changes a file, and sets the field to its default, since only memories can be shared. Errors:
+/// invalid_argument.
+[[nodiscard]] Result<Sharing> take_sharing(mankai_file_options& options);
 
 /// Errors: invalid_argument above 1000 years.
 [[nodiscard]] Result<Duration> duration_of(std::uint64_t microseconds, const char* field);
