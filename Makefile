@@ -75,6 +75,14 @@ build: ## the programs build/bin/mankai and build/bin/mankai-lab, the libraries 
 	@cmake --preset release -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) $(QUIETLY)
 	@$(call BUILD,release)
 
+.PHONY: wheel
+wheel: ## the package for Python as a wheel in build/wheels
+	$(call SAY,wheel: into build/wheels)
+	$(call NEED,build python)
+	@test -f build/CMakeCache.txt || cmake --preset release -DMANKAI_BUILD_TESTS=OFF $(QUIETLY)
+	@cmake --build build --target mankai_python --parallel $(JOBS) $(VERBOSE) $(QUIETLY)
+	@python3 -B bindings/python/wheel_backend.py build/python/mankai/_core.abi3.so build/wheels
+
 .PHONY: bench
 bench: ## one table of peers on the same work; BENCH_STRICT=1 fails when a peer is missing
 	$(call SAY,bench: our kinds beside their peers)

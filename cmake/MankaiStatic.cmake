@@ -22,8 +22,20 @@ function(mankai_offer_static target)
     INTERFACE_LINK_LIBRARIES "$<${is_static}:${archives}>;$<$<NOT:${is_static}>:${shared}>")
 endfunction()
 
-mankai_offer_static(PkgConfig::HWY)  # Debian has no libhwy.a: modules/redis/engine/highway.cpp
+mankai_offer_static(PkgConfig::HWY)  # Debian has no libhwy.a: mankai/kernel/static_highway
 mankai_offer_static(PkgConfig::SODIUM sodium)
 mankai_offer_static(PkgConfig::IDN2 idn2 unistring)
 mankai_offer_static(PkgConfig::PSL psl idn2 unistring)
 mankai_offer_static(Unistring::Unistring unistring)
+
+# mankai_binding(TARGET MAP file SOURCES sources...): an extension of a language's runtime over mankai/c, in one file that needs no library
+# but those of the system. The version script names what the runtime looks for.
+function(mankai_binding target)
+  cmake_parse_arguments(ARG "" "MAP" "SOURCES" ${ARGN})
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE mankai_c mankai_static_highway)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Werror -ffunction-sections)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed LINKER:-z,text LINKER:--gc-sections
+    LINKER:--version-script=${ARG_MAP})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${ARG_MAP} MANKAI_STATIC ON PREFIX "")
+endfunction()

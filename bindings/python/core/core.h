@@ -1,0 +1,176 @@
+/* What the files of the extension share. Everything is over mankai/c/mankai.h and CPython's limited API of 3.11. */
+#ifndef MANKAI_PYTHON_CORE_H
+#define MANKAI_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mankai/c/mankai.h"
+
+/* ---- Errors (errors.c) ---- */
+
+/* Raises the exception of a code with the message of the thread's last error. Returns NULL. */
+PyObject* mankai_raise(int code);
+/* Raises mankai.Closed. Returns NULL. */
+void* mankai_raise_closed(void);
+int mankai_add_errors(PyObject* module);
+
+/* Converts the outcome of a call that returns nothing. */
+static inline PyObject* none_or_raise(int code) { return code == MANKAI_OK ? Py_NewRef(Py_None) : mankai_raise(code); }
+
+/* Converts new memory of the library, freed here, to a str. */
+PyObject* mankai_take_text(char* text);
+/* Converts new entries of the hottest keys, freed here, to a list of tuples. */
+PyObject* mankai_take_top(mankai_top_entry* entries, size_t found);
+/* Converts new texts of the library, freed here, to a list of str. */
+PyObject* mankai_take_texts(mankai_texts* texts);
+
+/* ---- Handles (handle.c) ---- */
+
+/* Base of all classes with a handle of the library. */
+typedef struct Handle {
+  PyObject_HEAD void* pointer; /* NULL: closed */
+  int (*close)(void*);         /* of the library */
+  Py_ssize_t calls;            /* that run without the interpreter's lock */
+  bool waits;                  /* single changes wait for the disk, so they release the lock */
+} Handle;
+
+/* Makes an object of a subtype of Handle, which owns the pointer. */
+PyObject* mankai_new_handle(PyTypeObject* type, void* pointer, int (*close)(void*), bool waits);
+/* Adds a type with Handle as its base to the module. */
+int mankai_add_type(PyObject* module, PyType_Spec* spec);
+int mankai_add_handle(PyObject* module);
+
+/* The library's handle of an open object; raises and returns NULL if it is closed. */
+static inline void* pointer_of(PyObject* self) {
+  void* pointer = ((Handle*)self)->pointer;
+  return pointer != NULL ? pointer : mankai_raise_closed();
+}
+
+/* Between these two the interpreter's lock is released, and close() of the object raises. */
+#define BEGIN_WAITING(self)   \
+  ++((Handle*)(self))->calls; \
+  Py_BEGIN_ALLOW_THREADS
+#define END_WAITING(self) Py_END_ALLOW_THREADS--((Handle*)(self))->calls;
+
+/* ---- Keys (keys.c) ---- */
+
+/* One key, whose bytes belong to an object or to this struct: str as UTF-8, bytes-like, or an int as 8 bytes. */
+typedef struct Key {
+  const char* data;
+  size_t bytes;
+  int64_t integer;
+  Py_buffer view;
+  bool has_view;
+} Key;
+
+/* The cases beyond str and bytes of key_of. */
+bool mankai_other_key(PyObject* object, Key* key);
+
+/* Reads a key; raises TypeError and returns false for other objects. A key is released by release_key. */
+static inline bool key_of(PyObject* object, Key* key) {
+  key->has_view = false;
+  if (PyUnicode_CheckExact(object)) {
+    Py_ssize_t bytes = 0;
+    key->data = PyUnicode_AsUTF8AndSize(object, &bytes);
+    key->bytes = (size_t)bytes;
+    return key->data != NULL;
+  }
+  return mankai_other_key(object, key);
+}
+
+static inline void release_key(Key* key) {
+  if (key->has_view) {
+    PyBuffer_Release(&key->view);
+  }
+}
+
+/* Runs `call`, an expression with `pointer` (the library's handle) and `key` whose value is a code, for one key;
+ * returns from the function after an error. */
+#define ONE_KEY(self, object, call)               \
+  Key key;                                        \
+  void* pointer = pointer_of(self);               \
+  if (pointer == NULL || !key_of(object, &key)) { \
+    return NULL;                                  \
+  }                                               \
+  int code = MANKAI_OK;                           \
+  if (((Handle*)(self))->waits) {                 \
+    BEGIN_WAITING(self)                           \
+    code = (call);                                \
+    END_WAITING(self)                             \
+  } else {                                        \
+    code = (call);                                \
+  }                                               \
+  release_key(&key);                              \
+  if (code != MANKAI_OK) {                        \
+    return mankai_raise(code);                    \
+  }
+
+/* A function of a whole object that may wait for the disk. */
+#define WHOLE(name, call)                                   \
+  static PyObject* name(PyObject* self, PyObject* unused) { \
+    (void)unused;                                           \
+    void* pointer = pointer_of(self);                       \
+    if (pointer == NULL) {                                  \
+      return NULL;                                          \
+    }                                                       \
+    int code = MANKAI_OK;                                   \
+    BEGIN_WAITING(self)                                     \
+    code = (call);                                          \
+    END_WAITING(self)                                       \
+    return none_or_raise(code);                             \
+  }
+
+/* What a call does with many keys: through an array of keys, or packed. Called without the interpreter's lock. */
+typedef struct Many Many;
+struct Many {
+  void* pointer; /* the library's handle */
+  int (*keys)(Many* many, const mankai_key* keys, size_t first, size_t count);
+  int (*packed)(Many* many, const mankai_packed* keys, size_t first);
+  size_t result_bytes;    /* per key; 0: none */
+  char* results;          /* of all keys */
+  const int64_t* times;   /* per key, or NULL */
+  const uint64_t* ids;    /* per key, or NULL */
+  double strength;        /* of put */
+  const uint32_t* values; /* of put */
+  bool scalars;           /* set by mankai_many: the keys were a list or a tuple */
+  size_t count;           /* set by mankai_many */
+};
+
+/* Runs a call for a list or tuple of keys, an object with the buffer protocol, or one with Arrow's C interface.
+ * `times`, `ids` and `values` are objects with the buffer protocol, or None. Returns the results in a new bytearray, or
+ * None. Raises and returns NULL after an error. */
+PyObject* mankai_many(PyObject* self, Many* many, PyObject* keys, PyObject* times, PyObject* ids, PyObject* values);
+
+/* As mankai_many, with results of one byte per key: a list of bool if the keys were a list or a tuple. */
+PyObject* mankai_many_bools(PyObject* self, Many* many, PyObject* keys, PyObject* times);
+
+/* Reads a time in microseconds since 1970. */
+bool mankai_time_of(PyObject* object, int64_t* time_us);
+
+/* ---- Files of the extension ---- */
+
+/* Reads the keyword arguments of files: durability (int), interval, checkpoint interval in microseconds. */
+mankai_file_options mankai_options(unsigned durability, unsigned long long interval_us, int replace);
+
+int mankai_add_filter(PyObject* module);
+int mankai_add_questions(PyObject* module);
+int mankai_add_guard(PyObject* module);
+int mankai_add_gate(PyObject* module);
+int mankai_add_dablooms(PyObject* module);
+extern PyMethodDef mankai_url_functions[];
+extern PyMethodDef mankai_filter_functions[];
+
+/* A bool as an argument of Py_BuildValue's "O". */
+#define FLAG(value) ((value) ? Py_True : Py_False)
+
+/* The method table's view of functions with other arguments. */
+#define METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+#endif

@@ -1,0 +1,103 @@
+/* The library's codes as exceptions. */
+#include "core.h"
+
+static PyObject* base_error = NULL;
+static PyObject* closed_error = NULL;
+static PyObject* errors[16] = {NULL};
+
+PyObject* mankai_raise(int code) {
+  PyObject* type = code > 0 && code < 16 && errors[code] != NULL ? errors[code] : base_error;
+  PyObject* message = PyUnicode_DecodeUTF8(mankai_last_error(), (Py_ssize_t)strlen(mankai_last_error()), "replace");
+  PyObject* error = message != NULL ? PyObject_CallFunctionObjArgs(type, message, NULL) : NULL;
+  Py_XDECREF(message);
+  if (error == NULL) {
+    return NULL;
+  }
+  PyObject* name = PyUnicode_FromString(mankai_code_name(code));
+  PyObject* number = PyLong_FromLong(mankai_last_os_error());
+  if (name != NULL && number != NULL && PyObject_SetAttrString(error, "code", name) == 0 &&
+      PyObject_SetAttrString(error, "os_error", number) == 0) {
+    PyErr_SetObject(type, error);
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(number);
+  Py_DECREF(error);
+  return NULL;
+}
+
+void* mankai_raise_closed(void) {
+  PyErr_SetString(closed_error, "the object is closed; open the file again");
+  return NULL;
+}
+
+PyObject* mankai_take_text(char* text) {
+  PyObject* taken = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  mankai_free(text);
+  return taken;
+}
+
+PyObject* mankai_take_texts(mankai_texts* texts) {
+  PyObject* list = PyList_New((Py_ssize_t)texts->count);
+  for (size_t i = 0; list != NULL && i < texts->count; ++i) {
+    PyObject* text = PyUnicode_DecodeUTF8(texts->data + texts->offsets[i],
+                                          (Py_ssize_t)(texts->offsets[i + 1] - texts->offsets[i]), "surrogateescape");
+    if (text == NULL || PyList_SetItem(list, (Py_ssize_t)i, text) != 0) {
+      Py_CLEAR(list);
+    }
+  }
+  mankai_free(texts);
+  return list;
+}
+
+/* Makes one exception: a subclass of mankai.Error and of what people catch already. */
+static PyObject* make_error(PyObject* module, const char* name, PyObject* builtin, const char* text) {
+  char full[64];
+  PyOS_snprintf(full, sizeof full, "mankai.%s", name);
+  PyObject* bases = base_error == NULL ? Py_NewRef(PyExc_Exception)
+                    : builtin != NULL  ? PyTuple_Pack(2, base_error, builtin)
+                                       : PyTuple_Pack(1, base_error);
+  PyObject* error = bases != NULL ? PyErr_NewExceptionWithDoc(full, text, bases, NULL) : NULL;
+  Py_XDECREF(bases);
+  if (error != NULL && PyModule_AddObjectRef(module, name, error) != 0) {
+    Py_CLEAR(error);
+  }
+  return error;
+}
+
+int mankai_add_errors(PyObject* module) {
+  base_error =
+      make_error(module, "Error", NULL, "Base of all errors. code: name such as \"corrupt\"; os_error: errno, or 0.");
+  if (base_error == NULL) {
+    return -1;
+  }
+  PyObject* none = Py_NewRef(Py_None);
+  PyObject* zero = PyLong_FromLong(0);
+  PyObject_SetAttrString(base_error, "code", none);
+  PyObject_SetAttrString(base_error, "os_error", zero);
+  Py_XDECREF(none);
+  Py_XDECREF(zero);
+  const struct {
+    int code;
+    const char* name;
+    PyObject* builtin;
+    const char* text;
+  } all[] = {
+      {MANKAI_INVALID_ARGUMENT, "InvalidArgument", PyExc_ValueError, "An impossible or contradictory request."},
+      {MANKAI_NOT_FOUND, "NotFound", PyExc_FileNotFoundError, "A file, kind or option that does not exist."},
+      {MANKAI_IO, "DiskError", PyExc_OSError, "The operating system refused; os_error has the errno."},
+      {MANKAI_CORRUPT, "Corrupt", PyExc_ValueError, "Truncated or altered bytes."},
+      {MANKAI_UNSUPPORTED_VERSION, "UnsupportedVersion", NULL, "A format that is newer than this package."},
+      {MANKAI_OUT_OF_SPACE, "OutOfSpace", PyExc_OSError, "Memory or disk exhausted."},
+      {MANKAI_LOCKED, "Locked", PyExc_BlockingIOError, "Another process is changing the file."},
+      {MANKAI_FORKED, "Forked", PyExc_RuntimeError,
+       "The object was opened before a fork, and belongs to the parent process."},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+    errors[all[i].code] = make_error(module, all[i].name, all[i].builtin, all[i].text);
+    if (errors[all[i].code] == NULL) {
+      return -1;
+    }
+  }
+  closed_error = make_error(module, "Closed", PyExc_ValueError, "The object was closed.");
+  return closed_error != NULL ? 0 : -1;
+}

@@ -1,0 +1,143 @@
+"""What the classes share: iterables in batches, results as the caller's kind of array, times."""
+from __future__ import annotations
+
+import array
+import datetime
+import itertools
+import sys
+import time
+from typing import Any, Callable, Iterator
+
+#: Keys per batch of an iterable that is neither a list nor an array.
+BATCH_KEYS = 65536
+
+DURABILITY = {"interval": 2, "always": 1, "never": 3}
+
+
+def durability_code(name: str) -> int:
+    try:
+        return DURABILITY[name]
+    except KeyError:
+        raise ValueError(f'durability is "always", "interval" or "never", not "{name}"') from None
+
+
+def is_array(keys: Any) -> bool:
+    """Whether the extension takes these keys as they are: list, tuple, buffer or Arrow."""
+    if isinstance(keys, (list, tuple)) or hasattr(keys, "__arrow_c_array__") or hasattr(keys, "__arrow_c_stream__"):
+        return True
+    try:
+        memoryview(keys).release()
+    except TypeError:
+        return isinstance(keys, str)  # an error of the extension, which says why
+    return True
+
+
+def prepare(keys: Any) -> Any:
+    """Keys in the form that the extension takes. pandas' columns are the arrays below them."""
+    if isinstance(keys, (list, tuple)):
+        return keys
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if hasattr(keys, "to_numpy") and not hasattr(keys, "__arrow_c_array__") and not hasattr(keys, "__arrow_c_stream__"):
+            keys = keys.to_numpy()
+        if isinstance(keys, numpy.ndarray) and keys.dtype.kind in "OMm":
+            # datetime64 has no buffer protocol; an array of objects has one that does not hold its objects.
+            if keys.dtype.kind != "O":
+                raise TypeError("keys are texts, bytes or integers, not times")
+            return keys.tolist()
+        if isinstance(keys, numpy.ndarray) and not keys.dtype.isnative:
+            return keys.astype(keys.dtype.newbyteorder("="))
+    return keys
+
+
+def as_results(found: Any, keys: Any, kind: str, out: Any = None) -> Any:
+    """Bytes of results as numpy array if numpy is in use and the keys were no list, else as memoryview.
+
+    `kind` is the format of one result: "?" or "I".
+    """
+    if out is not None:
+        view = memoryview(out).cast("B")
+        if view.nbytes != len(found):
+            raise ValueError(f"out has {view.nbytes} bytes, the results have {len(found)}")
+        view[:] = bytes(found)
+        return out
+    numpy: Any = sys.modules.get("numpy")
+    if isinstance(found, list):
+        is_array_of_objects = numpy is not None and isinstance(keys, numpy.ndarray)
+        return numpy.array(found, dtype={"?": bool, "I": "uint32"}[kind]) if is_array_of_objects else found
+    if numpy is not None:
+        return numpy.frombuffer(found, dtype={"?": bool, "I": "uint32", "B": "uint8"}[kind])
+    return memoryview(found).cast(kind)
+
+
+def batches(keys: Any) -> Iterator[Any]:
+    """Yields keys as lists of at most BATCH_KEYS, or as the one array that they are."""
+    if is_array(keys):
+        yield prepare(keys)
+        return
+    iterator = iter(keys)
+    while chunk := list(itertools.islice(iterator, BATCH_KEYS)):
+        yield chunk
+
+
+def many(call: Callable[[Any], Any], keys: Any, kind: str = "?", out: Any = None) -> Any:
+    """Runs call(keys) -> list or bytearray for arrays, lists and iterables."""
+    if isinstance(keys, (list, tuple)):
+        return as_results(call(keys), keys, kind, out)
+    if is_array(keys):
+        return as_results(call(prepare(keys)), keys, kind, out)
+    results: list[Any] = []
+    for chunk in batches(keys):
+        results.extend(call(chunk))
+    return as_results(results, keys, kind, out)
+
+
+def microseconds(when: Any) -> int:
+    """A time as microseconds since 1970: seconds as int or float, an aware datetime, or numpy.datetime64."""
+    if isinstance(when, datetime.datetime):
+        if when.tzinfo is None:
+            raise ValueError("a datetime without a time zone; use datetime.now(timezone.utc)")
+        return (when - _EPOCH) // _MICROSECOND
+    if type(when).__name__ == "datetime64":
+        return int(when.astype("datetime64[us]").astype("int64"))
+    return round(when * 1_000_000)
+
+
+def moment(time_us: int) -> datetime.datetime:
+    return _EPOCH + datetime.timedelta(microseconds=time_us)
+
+
+def now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def duration_us(seconds: Any) -> int:
+    """A duration as microseconds: seconds, or a timedelta."""
+    if isinstance(seconds, datetime.timedelta):
+        return seconds // _MICROSECOND
+    return round(seconds * 1_000_000)
+
+
+def times_us(at: Any, count: int = 0) -> Any:
+    """Times per key as an array of 64-bit integers; one time counts for all keys."""
+    if hasattr(at, "dtype"):
+        if at.dtype.kind == "M":
+            return at.astype("datetime64[us]").astype("int64")
+        if at.ndim:
+            numpy = sys.modules["numpy"]
+            return numpy.rint(at.astype("float64") * 1e6).astype("int64")
+    if isinstance(at, (list, tuple, array.array)):
+        return array.array("q", [microseconds(one) for one in at])
+    return array.array("q", [microseconds(at)]) * count
+
+
+def length_of(keys: Any) -> int:
+    """Number of keys of a list or array."""
+    try:
+        return len(keys)
+    except TypeError:
+        raise TypeError("keys with times are a list or an array with a length") from None
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_MICROSECOND = datetime.timedelta(microseconds=1)

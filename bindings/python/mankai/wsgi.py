@@ -1,0 +1,46 @@
+"""A WSGI middleware that refuses requests whose URL parameter is blocked: for link shorteners, previews, webhooks.
+
+    app = mankai.wsgi.GuardMiddleware(app, mankai.Guard.open("blocked.mkg"), parameters=("url",))
+
+It checks the parameters of the query, and of a form (application/x-www-form-urlencoded) in a POST request.
+"""
+from __future__ import annotations
+
+import io
+from typing import Any, Callable, Iterable
+
+from ._guard import Guard
+from ._web import MAX_FORM_BYTES, TEXT, blocked_url, form_values, is_form
+
+
+class GuardMiddleware:
+    """Answers a request with `status` if one of its parameters is a URL that the guard blocks.
+
+    parameters: names of parameters that have URLs. status: of the refusal. blocks_invalid: whether text that is not a URL is refused.
+    """
+
+    def __init__(self, app: Callable[..., Iterable[bytes]], guard: Guard, *, parameters: Iterable[str] = ("url",),
+                 status: str = "403 Forbidden", blocks_invalid: bool = False) -> None:
+        self.app = app
+        self.guard = guard
+        self.parameters = frozenset(parameters)
+        self.status = status
+        self.blocks_invalid = blocks_invalid
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        values = form_values(environ.get("QUERY_STRING", ""), self.parameters)
+        if environ.get("REQUEST_METHOD") == "POST" and is_form(environ.get("CONTENT_TYPE", "")):
+            try:
+                length = int(environ.get("CONTENT_LENGTH") or 0)
+            except ValueError:
+                length = 0
+            if length > MAX_FORM_BYTES:
+                start_response("413 Content Too Large", [("Content-Type", TEXT)])
+                return [b"form too large\n"]
+            body = environ["wsgi.input"].read(length)
+            environ["wsgi.input"] = io.BytesIO(body)
+            values += form_values(body.decode("utf-8", "replace"), self.parameters)
+        if blocked_url(self.guard, values, self.blocks_invalid) is not None:
+            start_response(self.status, [("Content-Type", TEXT), ("Cache-Control", "no-store")])
+            return [b"blocked\n"]
+        return self.app(environ, start_response)

@@ -1,0 +1,708 @@
+"""The package mankai: every class under its promises. Standard library only; numpy where it is installed.
+
+Usage: PYTHONPATH=build/python python3 package_test.py
+"""
+import copy
+import ctypes
+import datetime
+import os
+import pathlib
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import mankai
+from mankai import pydablooms, url
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+URLS = [f"https://example.org/pages/{number}?q={number * 7}" for number in range(5000)]
+OTHERS = [f"https://example.net/other/{number}" for number in range(5000)]
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="mankai-python-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class KeysTest(unittest.TestCase):
+    def setUp(self):
+        self.filter = mankai.Filter.create(keys=20000, fpr=0.0001)
+
+    def test_str_and_its_utf8_are_one_key(self):
+        self.filter.add("é☃")
+        self.assertIn("é☃".encode(), self.filter)
+        self.assertIn(bytearray("é☃".encode()), self.filter)
+        self.assertIn(memoryview("é☃".encode()), self.filter)
+        self.assertNotIn("e", self.filter)
+
+    def test_an_int_is_its_eight_bytes(self):
+        self.filter.add(-2)
+        self.assertIn((-2).to_bytes(8, "little", signed=True), self.filter)
+        self.assertIn(-2, self.filter)
+        with self.assertRaises(OverflowError):
+            self.filter.add(2**63)
+
+    def test_what_is_no_key_is_a_type_error_that_says_so(self):
+        for key in (None, 1.5, True, ("a",), ["a"], {"a"}, object()):
+            with self.assertRaisesRegex(TypeError, "a key is str, bytes"):
+                self.filter.add(key)
+            with self.assertRaisesRegex(TypeError, "a key is str, bytes"):
+                _ = key in self.filter
+        for keys in ("abc", b"abc", bytearray(b"abc")):
+            with self.assertRaisesRegex(TypeError, "put it into a list"):
+                self.filter.update(keys)
+        with self.assertRaises(TypeError):
+            self.filter.update(memoryview(b"abc"))
+        with self.assertRaises(UnicodeEncodeError):
+            self.filter.add("\ud800")
+        with self.assertRaises(UnicodeEncodeError):
+            self.filter.update(["a", "\ud800"])
+
+    def test_batches_agree_with_single_keys(self):
+        model = set()
+        chance = random.Random(5)
+        for _ in range(40):
+            batch = [chance.choice(URLS) for _ in range(chance.choice((1, 3, 255, 256, 700)))]
+            expected = []
+            for key in batch:
+                expected.append(key in model)
+                model.add(key)
+            self.assertEqual(self.filter.observe_many(batch), expected)
+        absent = [key for key in URLS if key not in model]
+        self.assertTrue(all(self.filter.contains_many(list(model))))
+        self.assertEqual(self.filter.contains_many(absent), [key in self.filter for key in absent])
+        self.assertLess(sum(self.filter.contains_many(OTHERS)), 20)
+        self.assertEqual(self.filter.contains_many([]), [])
+
+    def test_iterables_tuples_sets_and_mixed_keys(self):
+        self.assertEqual(self.filter.update(key for key in URLS), len(URLS))
+        self.assertEqual(self.filter.update({"a", "b"}), 2)
+        self.assertEqual(self.filter.update(("a", b"b", bytearray(b"c"), 4, memoryview(b"d"))), 5)
+        self.assertEqual(self.filter.contains_many(["a", "b", "c", 4, "d", 5]), [True] * 5 + [False])
+        self.assertEqual(self.filter.contains_many(iter(["a", "nothing of it"])), [True, False])
+
+    def test_out_takes_the_results(self):
+        out = bytearray(2)
+        self.filter.add("a")
+        self.assertIs(self.filter.contains_many(["a", "b"], out=out), out)
+        self.assertEqual(out, b"\x01\x00")
+        with self.assertRaises(ValueError):
+            self.filter.contains_many(["a"], out=out)
+
+    def test_a_list_that_changes_during_the_call_is_harmless(self):
+        keys = list(URLS)
+        stop = threading.Event()
+
+        def change():
+            while not stop.is_set():
+                keys.clear()
+                keys.extend(str(number) for number in range(1000))
+        thread = threading.Thread(target=change)
+        thread.start()
+        for _ in range(50):
+            self.filter.contains_many(keys)
+        stop.set()
+        thread.join()
+
+
+class ArrowSchema(ctypes.Structure):
+    pass
+
+
+class ArrowArray(ctypes.Structure):
+    pass
+
+
+ReleaseSchema = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
+ReleaseArray = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))
+ArrowSchema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p),
+                        ("flags", ctypes.c_int64), ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p),
+                        ("dictionary", ctypes.c_void_p), ("release", ReleaseSchema), ("private_data", ctypes.c_void_p)]
+ArrowArray._fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64),
+                       ("n_buffers", ctypes.c_int64), ("n_children", ctypes.c_int64),
+                       ("buffers", ctypes.POINTER(ctypes.c_void_p)), ("children", ctypes.c_void_p),
+                       ("dictionary", ctypes.c_void_p), ("release", ReleaseArray), ("private_data", ctypes.c_void_p)]
+
+
+class Exporter:
+    """An array with Arrow's C interface, as pyarrow and polars export it."""
+
+    def __init__(self, format, buffers, length, offset=0, nulls=0):
+        self.buffers = [ctypes.create_string_buffer(one, max(len(one), 1)) if one is not None else None for one in buffers]
+        addresses = (ctypes.c_void_p * len(buffers))(
+            *[ctypes.addressof(one) if one is not None else None for one in self.buffers])
+        self.addresses = addresses
+        self.release = (ReleaseSchema(lambda _: None), ReleaseArray(lambda _: None))
+        self.schema = ArrowSchema(format=format, release=self.release[0])
+        self.array = ArrowArray(length=length, null_count=nulls, offset=offset, n_buffers=len(buffers),
+                                buffers=addresses, release=self.release[1])
+
+    def __arrow_c_array__(self, requested_schema=None):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return (new(ctypes.addressof(self.schema), b"arrow_schema", None),
+                new(ctypes.addressof(self.array), b"arrow_array", None))
+
+
+def texts(keys, width=4, format=b"u", offset=0, validity=None):
+    offsets, data = [0], b""
+    for key in keys:
+        data += key
+        offsets.append(len(data))
+    packed = b"".join(one.to_bytes(width, "little") for one in offsets)
+    return Exporter(format, [validity, packed, data], len(keys) - offset, offset, 0 if validity is None else -1)
+
+
+class ArrayTest(unittest.TestCase):
+    def setUp(self):
+        self.filter = mankai.Filter.create(keys=20000, fpr=0.0001)
+        self.filter.update(["a", "bcd", "", 7, -1])
+
+    def test_arrow_texts_and_binaries(self):
+        keys = [b"a", b"nothing", b"bcd", b""]
+        for width, format in ((4, b"u"), (4, b"z"), (8, b"U"), (8, b"Z")):
+            self.assertEqual(list(self.filter.contains_many(texts(keys, width, format))), [True, False, True, True])
+        self.assertEqual(list(self.filter.contains_many(texts(keys, offset=2))), [True, True])
+
+    def test_arrow_nulls_are_absent_and_add_nothing(self):
+        keys = texts([b"null 1", b"new", b"null 2"], validity=bytes([0b010]))
+        self.assertEqual(self.filter.update(keys), 3)
+        self.assertEqual(self.filter.contains_many(["null 1", "new", "null 2"]), [False, True, False])
+        self.assertEqual(list(self.filter.contains_many(keys)), [False, True, False])
+
+    def test_arrow_integers_fixed_binaries_and_views(self):
+        integers = b"".join(one.to_bytes(8, "little", signed=True) for one in (7, 8, -1))
+        self.assertEqual(list(self.filter.contains_many(Exporter(b"l", [None, integers], 3))), [True, False, True])
+        self.assertEqual(list(self.filter.contains_many(Exporter(b"w:3", [None, b"xyzbcd"], 2))), [False, True])
+        long = b"a text of more than twelve bytes"
+        self.filter.add(long)
+        views = ((3).to_bytes(4, "little") + b"bcd".ljust(12, b"\0") +
+                 len(long).to_bytes(4, "little") + long[:4] + bytes(4) + (2).to_bytes(4, "little"))
+        sizes = (2 + len(long)).to_bytes(8, "little")
+        array = Exporter(b"vu", [None, views, b"xx" + long, sizes], 2)
+        self.assertEqual(list(self.filter.contains_many(array)), [True, True])
+
+    def test_arrow_arrays_that_are_forged_or_of_another_type_are_errors(self):
+        with self.assertRaises((mankai.Error, ValueError)):
+            bad = texts([b"a", b"b"])
+            offsets = b"".join(one.to_bytes(4, "little") for one in (0, 2, 1))
+            self.filter.contains_many(Exporter(b"u", [None, offsets, b"ab"], 2))
+            del bad
+        with self.assertRaisesRegex(TypeError, "not of the format"):
+            self.filter.contains_many(Exporter(b"g", [None, bytes(16)], 2))
+
+    @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
+    def test_numpy(self):
+        keys = ["a", "nothing", "bcd", ""]
+        expected = [True, False, True, True]
+        for array in (numpy.array(keys), numpy.array(keys, dtype=object), numpy.array([key.encode() for key in keys])):
+            found = self.filter.contains_many(array)
+            self.assertEqual(found.dtype, bool)
+            self.assertEqual(found.tolist(), expected)
+            self.assertEqual(self.filter.contains_many(array[::-1]).tolist(), expected[::-1])
+        for dtype in ("int16", "int32", "int64", ">i8"):
+            array = numpy.array([7, 8, -1], dtype=dtype)
+            self.assertEqual(self.filter.contains_many(array).tolist(), [True, False, True])
+        self.assertEqual(self.filter.contains_many(numpy.arange(6, 10, dtype="uint64")).tolist(), [False, True, False, False])
+        self.assertEqual(self.filter.contains_many(numpy.array(["é☃𝄞"])).tolist(), [False])
+        self.filter.add("é☃𝄞")
+        self.assertEqual(self.filter.contains_many(numpy.array(["é☃𝄞", "a"])).tolist(), [True, True])
+        with self.assertRaises(OverflowError):
+            self.filter.contains_many(numpy.array([2**63], dtype="uint64"))
+        for bad in (numpy.zeros(3), numpy.zeros((2, 2), dtype="int64"), numpy.zeros(2, dtype="datetime64[s]")):
+            with self.assertRaises((TypeError, ValueError)):
+                self.filter.contains_many(bad)
+
+    @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
+    def test_counts_of_an_array_are_an_array(self):
+        counting = mankai.Filter.create(kind="counting-bloom", keys=1000)
+        counting.update(["a", "a", "b"])
+        self.assertEqual(counting.counts(["a", "b", "c"]), [2, 1, 0])
+        self.assertEqual(counting.counts(numpy.array(["a", "b", "c"])).tolist(), [2, 1, 0])
+
+
+class FilterTest(FolderTest):
+    def test_a_spec_or_keywords_make_it(self):
+        made = mankai.Filter("blocked-bloom:keys=1000,fpr=0.01")
+        self.assertEqual(made.kind, "blocked-bloom")
+        self.assertTrue(made)
+        self.assertEqual(len(made), 0)
+        with self.assertRaises(mankai.NotFound) as caught:
+            mankai.Filter("no-such-kind:keys=1")
+        self.assertEqual(caught.exception.code, "not_found")
+        with self.assertRaises(ValueError):
+            mankai.Filter.create(keys=10, fpr=2)
+        with self.assertRaises(TypeError):
+            mankai.Filter.create()
+        self.assertIn("blocked-bloom", [kind["name"] for kind in mankai.kinds()])
+        self.assertTrue(mankai.plan(10**6, 0.01))
+
+    def test_remove_count_merge_copy_clear(self):
+        made = mankai.Filter.create(kind="counting-bloom", keys=1000, seed="00000000000000010000000000000002")
+        made.update(["a", "a", "b"])
+        self.assertEqual(made.count("a").value, 2)
+        self.assertEqual(made.remove("a"), mankai.Removal.REMOVED)
+        self.assertEqual(made.remove("nothing"), mankai.Removal.ABSENT)
+        other = copy.copy(made)
+        other.add("c")
+        made |= other
+        self.assertIn("c", made)
+        made.clear()
+        self.assertNotIn("c", made)
+        self.assertIn("c", copy.deepcopy(other))
+        with self.assertRaises(mankai.InvalidArgument):
+            made.merge(mankai.Filter.create(keys=5))
+        with self.assertRaises(TypeError):
+            made.merge("a")
+
+    def test_ids_times_values_and_the_hottest(self):
+        numbered = mankai.Filter.create(kind="scalable-counting-bloom", keys=1000)
+        numbered.update(["a", "b"], ids=[1, 2])
+        self.assertEqual(numbered.remove("a", id=1), mankai.Removal.REMOVED)
+        with self.assertRaises(ValueError):
+            numbered.update(["a", "b"], ids=[1])
+        hot = mankai.Filter("decayed-top:bytes=65536")
+        hot.update(["a", "a", "b"], at=1_700_000_000)
+        self.assertEqual([entry.text for entry in hot.top(5)], ["a", "b"])
+        values = mankai.Filter("recent-values:keys=100")
+        values.put("a", 17)
+        self.assertEqual(values.recall("a")[0][0], 17)
+
+    def test_pickle_of_memory_and_of_files(self):
+        made = mankai.Filter.create(keys=1000)
+        made.update(URLS[:500])
+        again = pickle.loads(pickle.dumps(made))
+        self.assertTrue(all(again.contains_many(URLS[:500])))
+        path = self.folder / "f.mk"
+        made.save(path)
+        read = pickle.loads(pickle.dumps(mankai.Filter.open(path)))
+        self.assertIn(URLS[0], read)
+        with mankai.Filter.open(path, "w") as writer, self.assertRaisesRegex(TypeError, "cannot be pickled"):
+            pickle.dumps(writer)
+
+    def test_a_file_keeps_its_keys_and_names_its_owner(self):
+        path = self.folder / "f.mk"
+        with mankai.Filter.create(path, keys=1000) as made:
+            made.add("a")
+            with made.batch(b"offset 7"):
+                made.update(["b", "c"])
+            self.assertEqual(made.position, b"offset 7")
+            self.assertEqual(made.sequence, 3)
+            made.sync()
+            self.assertEqual(made.durable_sequence, 3)
+            with self.assertRaises(BlockingIOError) as caught:
+                mankai.Filter.open(path, "w")
+            self.assertIn(str(os.getpid()), str(caught.exception))
+        with self.assertRaises(mankai.Closed):
+            made.add("d")
+        with self.assertRaises(mankai.InvalidArgument):
+            mankai.Filter.create(path, keys=1000)
+        with mankai.Filter.open(path) as read:
+            self.assertEqual(read.contains_many(["a", "b", "c", "d"]), [True, True, True, False])
+            with self.assertRaises(mankai.InvalidArgument):
+                read.add("d")
+        mankai.verify(path)
+        with self.assertRaises(FileNotFoundError):
+            mankai.Filter.open(self.folder / "none.mk")
+
+    def test_a_batch_that_fails_is_not_in_the_file(self):
+        path = self.folder / "f.mk"
+        made = mankai.Filter.create(path, keys=1000)
+        made.add("a")
+        with self.assertRaises(ZeroDivisionError), made.batch():
+            made.add("b")
+            _ = 1 // 0
+        self.assertTrue(made.closed)
+        with mankai.Filter.open(path) as read:
+            self.assertEqual(read.contains_many(["a", "b"]), [True, False])
+
+    def test_a_reader_sees_changes_after_refresh(self):
+        path = self.folder / "f.mk"
+        writer = mankai.Filter.create(path, keys=1000)
+        writer.checkpoint()
+        reader = mankai.Filter.open(path)
+        writer.add("a")
+        writer.checkpoint()
+        self.assertNotIn("a", reader)
+        self.assertTrue(reader.refresh())
+        self.assertIn("a", reader)
+        self.assertFalse(reader.refresh())
+        writer.close()
+
+    def test_corrupt_images_are_errors(self):
+        image = bytearray(mankai.Filter.create(keys=1000).to_bytes())
+        self.assertIsInstance(mankai.Filter.from_bytes(image), mankai.Filter)
+        image[200] ^= 1
+        with self.assertRaises(mankai.Corrupt):
+            mankai.Filter.from_bytes(image)
+        with self.assertRaises(mankai.Error):
+            mankai.Filter.from_bytes(b"nothing")
+
+    def test_threads_share_an_object(self):
+        made = mankai.Filter.create(keys=50000)
+        threads = [threading.Thread(target=made.update, args=([f"{number} {key}" for key in URLS],)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for number in range(4):
+            self.assertTrue(all(made.contains_many([f"{number} {key}" for key in URLS])))
+
+    @unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "the sanitizer's malloc does not count")
+    def test_objects_are_freed(self):
+        """Bytes in use, as malloc counts them, do not grow with the rounds."""
+        program = f"""
+import ctypes, gc, pickle, tempfile, os, mankai
+from mankai import url
+class Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = Info
+URLS = [f"https://example.org/{{number}}" for number in range(300)]
+folder = tempfile.mkdtemp()
+def work(round):
+    made = mankai.Filter.create(keys=1000)
+    made.update(URLS); made.update(iter(URLS)); made.contains_many(tuple(URLS)); made.observe(b"x"); made.observe(bytearray(b"y"))
+    made.update([1, bytearray(b"z"), memoryview(b"z")])
+    pickle.loads(pickle.dumps(made)); made.info; made.spec; made.estimate()
+    for keys in (["a", None], [2**70], [chr(0xd800)], 5, "a"):
+        try: made.update(keys)
+        except (TypeError, OverflowError, UnicodeError): pass
+    try: mankai.Filter("nothing")
+    except mankai.Error: pass
+    hot = mankai.Hot(memory=65536); hot.observe_many(URLS); hot.top(5); hot.above(1)
+    guard, _ = mankai.Guard.build([["evil.example"]], exact=True); guard.check("http://evil.example/"); guard.blocked_many(URLS)
+    guard.allow("ok.evil.example"); guard.exceptions; mankai.Guard.from_bytes(guard.to_bytes())
+    gate = mankai.Gate(keys=100); gate.apply(inserted=URLS, position=1); gate.get("a", lambda: None)
+    with gate.hold("a"): pass
+    url.parse("http://a.example/" + "x" * 3000); url.hosts("http://a.b.example/"); url.canonical_many(["http://"])
+    path = os.path.join(folder, f"seen {{round}}.mk")
+    with mankai.Seen(path, keys=100) as seen: seen.observe_many(URLS); seen.info
+    os.unlink(path)
+    path = os.path.join(folder, f"seen {{round}}.log")
+    with mankai.ConfirmedSeen(path, keys=100) as exact: exact.observe_many(URLS); exact.commit()
+def used():
+    gc.collect()
+    info = mallinfo()
+    return info.uordblks + info.hblkhd
+growths = []
+for window in range(7):
+    before = used()
+    for round in range(60): work(round)
+    growths.append(used() - before)
+print(min(growths))
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONMALLOC": "malloc"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The smallest object that is lost once per round adds 60 x 32 bytes to every window; caches of Python grow in some.
+        self.assertLess(int(done.stdout), 1800)
+
+
+class ForkTest(FolderTest):
+    def child(self, work):
+        """Runs work() in a child and returns what it wrote."""
+        read, write = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            process = os.fork()
+        if process == 0:
+            try:
+                os.write(write, work().encode())
+            except BaseException as error:  # pylint: disable=broad-except
+                os.write(write, repr(error).encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            text = pipe.read().decode()
+        os.waitpid(process, 0)
+        return text
+
+    def test_the_child_of_a_fork_does_not_write(self):
+        path = self.folder / "seen.mk"
+        seen = mankai.Seen(path, keys=1000)
+        seen.observe("a")
+
+        def work():
+            try:
+                seen.observe("b")
+            except mankai.Forked as error:
+                seen.close()
+                return "Forked: " + str(error)
+            return "no error"
+        self.assertTrue(self.child(work).startswith("Forked"), self.child(work))
+        self.assertFalse(seen.observe("b"))
+        seen.close()
+        with mankai.Seen(path) as again:
+            self.assertEqual(again.contains_many(["a", "b"]), [True, True])
+
+    def test_readers_and_memory_work_in_a_child(self):
+        made = mankai.Filter.create(keys=1000)
+        made.add("a")
+        made.save(self.folder / "f.mk")
+        reader = mankai.Filter.open(self.folder / "f.mk")
+        self.assertEqual(self.child(lambda: str(["a" in made, "a" in reader, "b" in reader])), "[True, True, False]")
+
+
+class SeenTest(FolderTest):
+    def test_it_remembers_over_restarts(self):
+        path = self.folder / "seen.mk"
+        with mankai.Seen(path, keys=20000, fpr=0.001) as seen:
+            self.assertFalse(seen.observe("a"))
+            self.assertTrue(seen.observe("a"))
+            self.assertEqual(list(seen.first(["a", "b", "b", "c"])), ["b", "c"])
+            self.assertEqual(seen.update(["c", "d"]), 1)
+            self.assertEqual(len(seen), 4)
+        with mankai.Seen(path) as seen:
+            self.assertIn("d", seen)
+            self.assertNotIn("e", seen)
+            rows = [{"url": "d"}, {"url": "e"}]
+            self.assertEqual(list(seen.first(rows, key=lambda row: row["url"])), [{"url": "e"}])
+        with self.assertRaises(mankai.InvalidArgument):
+            mankai.Seen(path, keys=7)
+
+    def test_keys_expire_after_the_window(self):
+        seen = mankai.Seen(keys=1000, window=datetime.timedelta(hours=1))
+        start = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+        self.assertFalse(seen.observe("a", at=start))
+        self.assertTrue(seen.observe("a", at=start + datetime.timedelta(minutes=59)))
+        self.assertGreaterEqual(seen.window, datetime.timedelta(hours=1))
+        self.assertFalse(seen.observe("a", at=start + 3 * seen.forgets_after))
+        self.assertEqual(seen.observe_many(["b", "b"], at=start + 3 * seen.forgets_after), [False, True])
+        with self.assertRaises(ValueError):
+            seen.observe("a", at=datetime.datetime(2026, 1, 1))
+
+    def test_a_killed_process_loses_nothing_that_returned(self):
+        path = str(self.folder / "seen.mk")
+        read, write = os.pipe()
+        process = os.fork()
+        if process == 0:
+            seen = mankai.Seen(path, keys=100000)
+            for number in range(10**6):
+                seen.observe(f"key {number}")
+                os.write(write, number.to_bytes(4, "little"))
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            pipe.read(4 * 2000)
+            os.kill(process, signal.SIGKILL)
+            rest = pipe.read()
+        os.waitpid(process, 0)
+        told = 2000 + len(rest) // 4
+        with mankai.Seen(path) as seen:
+            self.assertTrue(all(seen.contains_many([f"key {number}" for number in range(told)])))
+
+    def test_confirmed_is_never_wrong(self):
+        path = self.folder / "seen.log"
+        model = set()
+        chance = random.Random(3)
+        with mankai.ConfirmedSeen(path, keys=100, fpr=0.25) as seen:
+            for _ in range(3000):
+                key = str(chance.randrange(1500))
+                self.assertEqual(seen.observe(key), key in model)
+                model.add(key)
+            answers = seen.observe_many([f"new {number}" for number in range(100)])
+            self.assertNotIn(mankai.Confirmed.REPEAT, answers)
+            seen.commit()
+            self.assertEqual(len(seen), len(model) + 100)
+        with mankai.ConfirmedSeen(path) as seen:
+            self.assertEqual(list(seen.first(["new 0", "newest", "newest"])), ["newest"])
+
+
+class HotTest(FolderTest):
+    def test_the_hottest_and_their_counts(self):
+        path = self.folder / "hot.mk"
+        start = time.time() - 1000
+        with mankai.Hot(path, half_life=600) as hot:
+            hot.observe_many(["a"] * 10 + ["b"] * 5 + ["c"], at=start)
+            hot.observe("b", at=start + 1)
+            self.assertEqual([entry.text for entry in hot.top(2)], ["a", "b"])
+            self.assertGreaterEqual(hot.count("a"), 9.9)
+            hot.advance(start + 601)
+            self.assertAlmostEqual(hot.count("a"), 5, delta=0.5)
+            self.assertEqual([entry.text for entry in hot.above(4)], ["a"])
+            hot.observe("future", at=start + 10**9)
+            self.assertEqual(hot.info["records_in_future"], 1)
+        with mankai.Hot(path) as hot:
+            self.assertEqual(hot.top(1)[0].key, b"a")
+            self.assertEqual(len(hot), 17)
+
+    @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
+    def test_numpy_times(self):
+        hot = mankai.Hot(half_life=600)
+        times = numpy.array(["2026-01-01T00:00:00", "2026-01-01T00:00:01"], dtype="datetime64[s]")
+        hot.observe_many(numpy.array(["a", "b"]), at=times)
+        start = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+        self.assertEqual({entry.text: entry.last_seen for entry in hot.top(2)},
+                         {"a": start, "b": start + datetime.timedelta(seconds=1)})
+        with self.assertRaises(ValueError):
+            hot.observe_many(["a"], at=[1.0, 2.0])
+
+
+class GuardTest(FolderTest):
+    def test_build_check_change(self):
+        (self.folder / "hosts.txt").write_text("0.0.0.0 evil.example\n# comment\n0.0.0.0 bad.example\n")
+        guard, report = mankai.Guard.build([self.folder / "hosts.txt", ["shop.example/malware"]], allow=[["ok.evil.example"]])
+        self.assertEqual((report.rules_in_force, len(guard)), (3, 3))
+        self.assertTrue(guard.blocked("http://cdn.EVIL.example./a"))
+        verdict = guard.check("http://shop.example/x/%2e%2e/malware/a")
+        self.assertTrue(verdict)
+        self.assertIn("shop.example/malware", verdict.rule)
+        self.assertEqual(guard.check("http://ok.evil.example/").answer, mankai.Answer.ALLOWED)
+        self.assertEqual(guard.check("http://good.example/").answer, mankai.Answer.OK)
+        self.assertEqual(guard.check("http://").answer, mankai.Answer.INVALID)
+        self.assertTrue(guard.blocked("http://"))
+        self.assertFalse(guard.blocked("http://", invalid=False))
+        urls = ["http://evil.example/", "http://good.example/", "http://ok.evil.example/", "http://"]
+        self.assertEqual(guard.blocked_many(urls), [True, False, False, True])
+        self.assertEqual(guard.blocked_many(iter(urls), invalid=False), [True, False, False, False])
+        self.assertEqual(guard.check_many(urls)[0], mankai.Answer.BLOCKED)
+        guard.save(self.folder / "g.mkg")
+        with mankai.Guard.open(self.folder / "g.mkg", "w") as writer:
+            reader = mankai.Guard.open(self.folder / "g.mkg")
+            self.assertEqual(writer.add("new.example", "evil.example"), 1)
+            self.assertTrue(reader.refresh())
+            self.assertIn("http://new.example/", reader)
+            self.assertEqual(writer.remove("bad.example"), 1)
+            self.assertEqual(writer.disallow("ok.evil.example"), 1)
+            with self.assertRaises(mankai.InvalidArgument):
+                writer.add("http://")
+            with self.assertRaises(mankai.InvalidArgument):
+                reader.add("x.example")
+            writer.compact()
+        self.assertEqual(mankai.Guard.from_bytes(guard.to_bytes()).exceptions, ["ok.evil.example"])
+        with self.assertRaises(TypeError):
+            mankai.Guard.build("hosts.txt")
+
+    def test_random_rules_against_a_model(self):
+        chance = random.Random(9)
+        hosts = [f"h{chance.randrange(10**6)}.example" for _ in range(2000)]
+        guard, _ = mankai.Guard.build([hosts], exact=True)
+        blocked = set(hosts)
+        for number in range(4000):
+            host = chance.choice(hosts) if number % 2 else f"h{chance.randrange(10**6)}.example"
+            self.assertEqual(guard.blocked(f"http://www.{host}/x"), host in blocked, host)
+
+
+class GateTest(FolderTest):
+    def test_it_asks_only_where_there_may_be_a_row(self):
+        gate = mankai.Gate(keys=1000, fpr=0.01)
+        rows = {f"cookie {number}": number + 1 for number in range(500)}
+        gate.apply(inserted=rows, position=1)
+        asked = []
+
+        def load(key):
+            asked.append(key)
+            return rows.get(key)
+        for key, row in rows.items():
+            self.assertEqual(gate.get(key, lambda key=key: load(key)), row)
+        self.assertEqual(len(asked), 500)
+        for number in range(2000):
+            self.assertIsNone(gate.get(f"nobody {number}", lambda number=number: load(f"nobody {number}")))
+        self.assertLess(len(asked), 600)
+        self.assertEqual(gate.counts["false_positives"], len(asked) - 500)
+        self.assertEqual(gate.position, 1)
+        self.assertTrue(gate.maybe("nobody", 5), "the position 5 is not applied yet")
+        with gate.hold("held"):
+            self.assertTrue(gate.maybe("held"))
+        gate.apply(removed=["cookie 0"], position=2)
+        self.assertEqual(len(gate), 499)
+
+    def test_a_follower_follows(self):
+        path = self.folder / "gate.mk"
+        empty = mankai.Gate(keys=1000, source_id="shop")
+        empty.apply(position=1)
+        empty.save(path)
+        with mankai.Gate.open(path) as gate, mankai.GateFollower.open(path) as follower:
+            self.assertFalse(follower.maybe("a"))
+            gate.apply(inserted=["a"], position=7, mark="m1")
+            self.assertEqual(gate.source, ("shop", "m1"))
+            gate.sync()
+            follower.refresh_every(0.01)
+            deadline = time.monotonic() + 60
+            while not follower.maybe("a") and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertTrue(follower.maybe("a"))
+            self.assertEqual(follower.position, 7)
+
+
+class UrlTest(unittest.TestCase):
+    def test_canonical_forms_and_parts(self):
+        self.assertEqual(url.canonical("HTTP://Example.COM:80/a/../b"), "http://example.com/b")
+        parsed = url.parse("https://a.b.co.uk:444/x/y?z")
+        self.assertEqual((parsed.scheme, parsed.host, parsed.path, parsed.query), ("https", "a.b.co.uk", "/x/y", "?z"))
+        self.assertEqual(parsed.authority, "a.b.co.uk:444")
+        self.assertEqual(parsed.registrable_domain, "b.co.uk")
+        self.assertEqual(url.parse("http://127.0.0.1/").registrable_domain, "")
+        self.assertEqual(url.hosts("http://a.b.example.com/")[0], "a.b.example.com")
+        self.assertIn("/x/", url.paths("http://e.example/x/y"))
+        with self.assertRaises(url.InvalidUrl):
+            url.canonical("http://")
+        self.assertEqual(url.canonical_many(["http://a.example", "http://"]), ["http://a.example/", None])
+        long = "http://a.example/" + "x" * 5000
+        self.assertEqual(url.canonical(long), long)
+        with self.assertRaises(ValueError):
+            url.canonical("http://a.example", rules="none")
+
+
+class DabloomsTest(FolderTest):
+    def test_the_interface_of_bitly(self):
+        path = str(self.folder / "bloom.bin")
+        bloom = pydablooms.Dablooms(capacity=1000, error_rate=0.05, filepath=path)
+        self.assertEqual(pydablooms.__version__, "0.9.1")
+        self.assertEqual(bloom.add(b"word", 1), 1)
+        self.assertEqual(bloom.add("other", 2), 1)
+        self.assertEqual(bloom.mem_seqnum(), 3)
+        self.assertEqual(bloom.check("word"), 1)
+        self.assertEqual(bloom.delete("word", 1), 1)
+        self.assertEqual(bloom.check("word"), 0)
+        self.assertEqual(bloom.flush(), 0)
+        self.assertEqual(bloom.disk_seqnum(), bloom.mem_seqnum())
+        del bloom
+        again = pydablooms.load_dabloom(capacity=1000, error_rate=0.05, filepath=path)
+        self.assertIn("other", again)
+        with self.assertRaises(TypeError):
+            pydablooms.Dablooms(1000)
+        with self.assertRaises(OSError):
+            pydablooms.load_dabloom(1000, 0.05, str(self.folder / "none"))
+
+
+class ErrorTest(unittest.TestCase):
+    def test_errors_have_a_code_and_are_what_people_catch(self):
+        for name, builtin in (("InvalidArgument", ValueError), ("NotFound", FileNotFoundError), ("DiskError", OSError),
+                              ("Corrupt", ValueError), ("Locked", BlockingIOError), ("Forked", RuntimeError),
+                              ("Closed", ValueError), ("OutOfSpace", OSError)):
+            error = getattr(mankai, name)
+            self.assertTrue(issubclass(error, mankai.Error) and issubclass(error, builtin), name)
+        with self.assertRaises(mankai.DiskError) as caught:
+            mankai.Filter.open("/proc/self/mem/x")
+        self.assertTrue(caught.exception.code)
+
+    def test_classes_of_the_extension_cannot_be_made_empty(self):
+        for name in ("Handle", "Filter", "Seen", "Guard", "Gate", "Hot", "ConfirmedSeen", "GateFollower", "Maybe", "GuardBuilder"):
+            with self.assertRaises(TypeError, msg=name):
+                getattr(mankai._core, name)()
+
+    def test_help_has_a_text_for_everything_public(self):
+        for name in mankai.__all__:
+            one = getattr(mankai, name)
+            self.assertTrue(one.__doc__, name)
+            for member in (vars(one) if isinstance(one, type) and one.__module__.startswith("mankai") else ()):
+                if not member.startswith("_") and callable(getattr(one, member)):
+                    self.assertTrue(getattr(one, member).__doc__, f"{name}.{member}")
+
+
+if __name__ == "__main__":
+    unittest.main()
