@@ -28,6 +28,9 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
   request.canonical = (uint32_t)canonical;
   mankai_file_options options = mankai_options(durability, interval_us, 0);
   options.sharing = sharing;
+  if (sharing != MANKAI_SHARING_ONE_WRITER) {
+    options.checkpoint_interval_us = interval_us; /* there is no journal to synchronize */
+  }
   int code = MANKAI_OK;
   Py_BEGIN_ALLOW_THREADS code =
       mankai_seen_open(name != NULL ? PyBytes_AsString(name) : NULL, &request, &options, &seen);

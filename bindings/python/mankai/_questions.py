@@ -36,20 +36,22 @@ class Seen(_core.Seen):
 
     def __new__(cls, path: Any = None, *, keys: int | None = None, fpr: float | None = None, kind: str | None = None,
                 hash: str | None = None, seed: str | None = None, canonical: bool | None = None,
-                window: Any = None, durability: str = "interval", interval: float = 1.0,
+                window: Any = None, durability: str = "interval", interval: float | None = None,
                 sharing: str = "one writer") -> Seen:
         """Opens a file for changes, or creates it; without a path, in memory.
 
         keys [default: 10,000,000] and fpr [default: 0.001] are for a new file; an existing one must agree with what is given.
-        canonical: keys are URLs, compared in canonical form. window: seconds or timedelta after which keys expire. sharing:
-        "processes" lets any number of processes open the file. durability: as Filter.create.
+        canonical: keys are URLs, compared in canonical form. window: seconds or timedelta after which keys expire. durability,
+        interval: as Filter.create. sharing: with "processes" any number of processes, and their forks, remember keys in one
+        file (no window); what a call returned survives the death of any of them, and a power loss goes back to the last
+        checkpoint: one each interval [default: 60], and at sync().
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
         if sharing not in _SHARING:
             raise ValueError(f'sharing is "one writer" or "processes", not "{sharing}"')
         made = cls._open(path, kind, keys or 0, fpr or 0.0, hash, seed, duration_us(window) if window else 0,
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
-                         round(interval * 1e6), _SHARING[sharing])
+                         round((interval or 0) * 1e6), _SHARING[sharing])
         made._has_window = made._facts()["window_us"] != 0
         made.path = None if path is None else os.fspath(path)
         return made

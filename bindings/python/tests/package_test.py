@@ -504,6 +504,51 @@ class SeenTest(FolderTest):
         with mankai.Seen(path) as seen:
             self.assertTrue(all(seen.contains_many([f"key {number}" for number in range(told)])))
 
+    def test_processes_share_a_memory(self):
+        """Four children, of which one inherits the parent's object and one is killed: each key is new exactly once."""
+        path = str(self.folder / "seen.mk")
+        parent = mankai.Seen(path, keys=100000, fpr=1e-6, sharing="processes")
+        keys = [f"key {number}" for number in range(5000)]
+        children = []
+        for number in range(4):
+            read, write = os.pipe()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                process = os.fork()
+            if process == 0:
+                os.close(read)
+                try:
+                    seen = parent if number == 0 else mankai.Seen(path, sharing="processes")
+                    mine = keys[number * 1250:] + keys[:number * 1250]
+                    new = "".join(key + ";" for key in mine if not seen.observe(key))
+                    with os.fdopen(write, "w") as pipe:
+                        pipe.write(new)
+                        pipe.flush()
+                        if number != 3:
+                            seen.close()
+                finally:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            os.close(write)
+            children.append((process, read))
+        new = []
+        for process, read in children:
+            with os.fdopen(read) as pipe:
+                new += pipe.read().split(";")[:-1]
+            os.waitpid(process, 0)
+        self.assertEqual(sorted(new), sorted(keys))
+        self.assertTrue(all(parent.contains_many(keys)))
+        with self.assertRaises(mankai.Locked):
+            mankai.Seen(path)
+        parent.sync()
+        self.assertEqual(parent.info["durable_sequence"], parent.info["sequence"])
+        parent.close()
+        with mankai.Seen(path) as alone:
+            self.assertTrue(all(alone.contains_many(keys)))
+            with self.assertRaises(mankai.Locked):
+                mankai.Seen(path, sharing="processes")
+        with self.assertRaises(mankai.InvalidArgument):
+            mankai.Seen(keys=10, sharing="processes")
+
     def test_confirmed_is_never_wrong(self):
         path = self.folder / "seen.log"
         model = set()
