@@ -1,0 +1,182 @@
+'use strict';
+// Gate and GateFollower: is there anything to fetch?
+
+const {
+  Handle, OPENED, core, duration, durabilityCode, natural, number, pathOf, text, withDefaults,
+} = require('./common.js');
+
+/** The answer "maybe" of a gate: pass it to report() if the database has no row. */
+class Maybe {
+  #state;
+  constructor(opened, state) {
+    if (opened !== OPENED) throw new TypeError('a Maybe is the answer of a gate');
+    this.#state = state;
+  }
+  static stateOf(maybe) {
+    return maybe.#state;
+  }
+}
+const stateOf = Maybe.stateOf;
+delete Maybe.stateOf;
+
+/** Ends what Gate.hold began. */
+class Hold extends Handle {
+  constructor(opened, handle) {
+    if (opened !== OPENED) throw new TypeError('a Hold is made by Gate.hold');
+    super(handle);
+  }
+  release() {
+    this.closeSync();
+  }
+}
+
+const REPORTS = { memo: 0, reports: true };
+const reportsOf = (o) => [natural('memo', o.memo), !o.reports];
+
+const hasNothing = (found) => found === undefined || found === null || found.length === 0;
+
+/** What Gate and GateFollower share. */
+class Queries extends Handle {
+  async get(key, load, options) {
+    const maybe = this.maybe(key, options);
+    if (maybe === null) return null;
+    const found = await load();
+    if (!hasNothing(found)) return found;
+    this.report(key, maybe);
+    return found ?? null;
+  }
+}
+
+const afterOf = (options) => natural('after', withDefaults(options, { after: 0 }).after);
+const maybeOf = (state) => (state === null ? null : new Maybe(OPENED, state));
+
+class Gate extends Queries {
+  #handle;
+
+  constructor(options, handle) {
+    let made = handle;
+    if (options !== OPENED) {
+      const o = withDefaults(options, { keys: 0, fpr: 0, hash: null, seed: null, sourceId: null, ...REPORTS });
+      made = core.gateCreate(text('hash', o.hash), text('seed', o.seed), text('sourceId', o.sourceId), natural('keys', o.keys),
+        number('fpr', o.fpr), ...reportsOf(o));
+    }
+    super(made);
+    this.#handle = made;
+  }
+  static #open(isAsync, path, given) {
+    const o = withDefaults(given, { ...REPORTS, durability: 'interval', interval: 1000 });
+    return core.gateOpen(isAsync, pathOf(path), ...reportsOf(o), durabilityCode(o.durability), duration('interval', o.interval));
+  }
+  static async open(path, options) {
+    return new Gate(OPENED, await Gate.#open(true, path, options));
+  }
+  static openSync(path, options) {
+    return new Gate(OPENED, Gate.#open(false, path, options));
+  }
+  async save(path, options) {
+    await core.gateSave(true, this.#handle, pathOf(path), !!withDefaults(options, { replace: false }).replace);
+  }
+  saveSync(path, options) {
+    core.gateSave(false, this.#handle, pathOf(path), !!withDefaults(options, { replace: false }).replace);
+  }
+
+  maybe(key, options) {
+    return maybeOf(core.gateMaybe(this.#handle, key, options === undefined ? 0 : afterOf(options)));
+  }
+  report(key, maybe) {
+    core.gateReport(this.#handle, key, stateOf(maybe));
+  }
+  apply(changes) {
+    const o = withDefaults(changes, { inserted: [], removed: [], position: undefined, clears: false, mark: null });
+    core.gateApply(this.#handle, Array.from(o.inserted), Array.from(o.removed), natural('position', o.position), !!o.clears,
+      text('mark', o.mark));
+  }
+  hold(key) {
+    return new Hold(OPENED, core.gateHold(this.#handle, key));
+  }
+  get position() {
+    return core.gatePosition(this.#handle);
+  }
+  get counts() {
+    return core.gateCounts(this.#handle);
+  }
+  get info() {
+    return core.gateFacts(this.#handle);
+  }
+  get source() {
+    const [id, mark] = core.gateSource(this.#handle);
+    return { id, mark };
+  }
+  async sync() {
+    await core.gateSync(true, this.#handle);
+  }
+  syncSync() {
+    core.gateSync(false, this.#handle);
+  }
+}
+
+class GateFollower extends Queries {
+  #handle;
+  #timer = null;
+
+  constructor(opened, handle) {
+    if (opened !== OPENED) throw new TypeError('use GateFollower.open(path) or GateFollower.openSync(path)');
+    super(handle);
+    this.#handle = handle;
+  }
+  static async open(path, options) {
+    return new GateFollower(OPENED, await core.followerOpen(true, pathOf(path), ...reportsOf(withDefaults(options, REPORTS))));
+  }
+  static openSync(path, options) {
+    return new GateFollower(OPENED, core.followerOpen(false, pathOf(path), ...reportsOf(withDefaults(options, REPORTS))));
+  }
+
+  maybe(key, options) {
+    return maybeOf(core.followerMaybe(this.#handle, key, options === undefined ? 0 : afterOf(options)));
+  }
+  report(key, maybe) {
+    core.followerReport(this.#handle, key, stateOf(maybe));
+  }
+  async refresh() {
+    return core.followerRefresh(true, this.#handle);
+  }
+  refreshSync() {
+    return core.followerRefresh(false, this.#handle);
+  }
+  refreshEvery(milliseconds) {
+    this.#endTimer();
+    let isBusy = false;
+    const refresh = async () => {
+      if (isBusy) return;
+      isBusy = true;
+      // The old copy stays in use.
+      await this.refresh().catch(() => {});
+      isBusy = false;
+    };
+    this.#timer = setInterval(refresh, duration('the interval', milliseconds));
+    this.#timer.unref();
+  }
+  #endTimer() {
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+  close() {
+    this.#endTimer();
+    return super.close();
+  }
+  closeSync() {
+    this.#endTimer();
+    super.closeSync();
+  }
+  get position() {
+    return core.followerPosition(this.#handle);
+  }
+  get counts() {
+    return core.followerCounts(this.#handle);
+  }
+  get info() {
+    return core.followerFacts(this.#handle);
+  }
+}
+
+module.exports = { Gate, GateFollower };

@@ -1,0 +1,43 @@
+'use strict';
+// A middleware for Express and for servers of node:http.
+
+const { Guard } = require('./guard.js');
+const { withDefaults } = require('./common.js');
+
+/** The values of the named parameters in the query and in a body that was parsed before. */
+function* valuesOf(request, parameters) {
+  const target = request.originalUrl ?? request.url ?? '';
+  const question = target.indexOf('?');
+  const query = new URLSearchParams(question < 0 ? '' : target.slice(question));
+  for (const name of parameters) {
+    yield* query.getAll(name);
+    const value = typeof request.body === 'object' && request.body !== null ? request.body[name] : undefined;
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof one === 'string') yield one;
+    }
+  }
+}
+
+function guardMiddleware(given) {
+  const options = withDefaults(given, { guard: null, parameters: ['url'], status: 403, blocksInvalid: false });
+  const { guard, status } = options;
+  if (!(guard instanceof Guard)) throw new TypeError('guard is a Guard');
+  if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError('status is a status code of HTTP');
+  if (!Array.isArray(options.parameters)) throw new TypeError('parameters are an array of names');
+  const parameters = options.parameters.map(String);
+  const invalid = { invalid: !!options.blocksInvalid };
+  return function guardRequest(request, response, next) {
+    for (const value of valuesOf(request, parameters)) {
+      if (guard.blocked(value, invalid)) {
+        response.statusCode = status;
+        response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+        response.setHeader('Cache-Control', 'no-store');
+        response.end('blocked\n');
+        return;
+      }
+    }
+    next();
+  };
+}
+
+module.exports = { guardMiddleware };
