@@ -1,7 +1,7 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
 # libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases, filters in
 # Redis; needs sqlite3, libpq, hiredis and OpenSSL); for C libmankai.so and libmankai_dablooms.so
-# (mankai/c). The installed tree can be moved.
+# (mankai/c). The installed tree can be moved. Each component is a Debian package (MankaiPackages.cmake).
 include(CMakePackageConfigHelpers)
 
 set(MANKAI_CORE_LAYERS ${MANKAI_LAYERS})
@@ -19,7 +19,7 @@ function(mankai_library target)
     string(REPLACE "/" "_" name ${layer})
     list(APPEND objects $<TARGET_OBJECTS:mankai_${name}>)
     # Tests, the bodies that Highway compiles once per target, and what is behind the C interface stay at home.
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai/${layer}
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai/${layer} COMPONENT libmankai-dev
       FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*test_support.hpp" EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
       PATTERN "c/detail" EXCLUDE)
   endforeach()
@@ -34,8 +34,8 @@ function(mankai_library target)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LIBRARIES} PRIVATE ${ARG_LIBRARIES})
   add_library(mankai::${ARG_EXPORT_NAME} ALIAS ${target})
-  install(TARGETS ${target} EXPORT ${target}-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR})
+  install(TARGETS ${target} EXPORT ${target}-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libmankai-dev)
+  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR} COMPONENT libmankai-dev)
 endfunction()
 
 mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
@@ -52,11 +52,12 @@ mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME d
 
 # The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
 foreach(target mankai_shared mankai_dablooms)
-  install(TARGETS ${target} EXPORT ${target}-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR})
+  install(TARGETS ${target} EXPORT ${target}-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT libmankai0 NAMELINK_COMPONENT libmankai-dev)
+  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR} COMPONENT libmankai-dev)
 endforeach()
 
-install(FILES ${PROJECT_SOURCE_DIR}/mankai/mankai.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/mankai/mankai.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai COMPONENT libmankai-dev)
 
 # find_package(mankai)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mankaiConfig.cmake.in
@@ -64,7 +65,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mankaiConfig.cmake.in
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/MankaiUnistring.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake
-  DESTINATION ${MANKAI_PACKAGE_DIR})
+  DESTINATION ${MANKAI_PACKAGE_DIR} COMPONENT libmankai-dev)
 
 # pkg-config: the prefix is found from where the .pc file lies.
 string(REGEX REPLACE "[^/]+" ".." MANKAI_PC_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
@@ -72,34 +73,60 @@ foreach(package mankai mankai-c mankai-dablooms mankai-input mankai-database)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
 endforeach()
 foreach(package mankai mankai-c mankai-dablooms)
-  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libmankai-dev)
 endforeach()
 foreach(library input database)
   if(TARGET mankai_${library}_library)
-    install(FILES ${PROJECT_BINARY_DIR}/package/mankai-${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    install(FILES ${PROJECT_BINARY_DIR}/package/mankai-${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libmankai-dev)
   endif()
 endforeach()
 
-# The programs, with the man pages and completions in share/ of the build folder. `mankai` works without `mankai-lab`.
-if(TARGET mankai_command)
-  install(TARGETS mankai_command mankai_lab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # Examples to be copied: where services belong is the system's business, not the prefix's.
-  # Written when they are installed: only then is the prefix known.
+# mankai_install_configured(TEMPLATE DESTINATION COMPONENT [KEEP]): installs a template with the folders of the installation, which are known
+# only then. KEEP: not if the file is there, for files that users edit.
+function(mankai_install_configured template destination component)
+  cmake_path(GET template FILENAME name)
+  string(REGEX REPLACE "\\.in$" "" name ${name})
   install(CODE "
-    set(MANKAI_INSTALLED_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
-    if(IS_ABSOLUTE \"${CMAKE_INSTALL_BINDIR}\")
-      set(MANKAI_INSTALLED_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
-    endif()
-    foreach(unit mankai-guard mankai-guard-update)
-      configure_file(\"${PROJECT_SOURCE_DIR}/apps/mankai/serve/\${unit}.service.in\"
-        \"${PROJECT_BINARY_DIR}/package/\${unit}.service\" @ONLY)
-    endforeach()")
-  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service ${PROJECT_BINARY_DIR}/package/mankai-guard-update.service
-    ${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard-update.timer DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
+    set(MANKAI_INSTALLED_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
+    set(MANKAI_INSTALLED_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
+    set(MANKAI_INSTALLED_SYSCONFDIR \"${CMAKE_INSTALL_SYSCONFDIR}\")
+    set(destination \"${destination}/${name}\")
+    foreach(folder MANKAI_INSTALLED_BINDIR MANKAI_INSTALLED_SYSCONFDIR destination)
+      cmake_path(ABSOLUTE_PATH \${folder} BASE_DIRECTORY \"\${MANKAI_INSTALLED_PREFIX}\")
+    endforeach()
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${destination}\")
+    if(NOT (\"${ARGN}\" STREQUAL KEEP AND EXISTS \"\$ENV{DESTDIR}\${destination}\"))
+      message(STATUS \"Installing: \$ENV{DESTDIR}\${destination}\")
+      configure_file(\"${template}\" \"\$ENV{DESTDIR}\${destination}\" @ONLY
+        FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+    endif()"
+    COMPONENT ${component})
+endfunction()
+
+# The programs, with the man pages and completions in share/ of the build folder. `mankai` works without `mankai-lab`.
+# systemd looks for units below /usr and /usr/local.
+set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+if(TARGET mankai_command)
+  install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mankai)
+  install(TARGETS mankai_lab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mankai-lab)
+  foreach(unit mankai-guard.service.in mankai-guard-update.service.in mankai-guard-update.timer mankai-gate@.service.in mankai-hot@.service.in)
+    mankai_install_configured(${packaging}/systemd/${unit} lib/systemd/system mankai)
+  endforeach()
+  mankai_install_configured(${packaging}/etc/guard.conf ${CMAKE_INSTALL_SYSCONFDIR}/mankai mankai KEEP)
+  foreach(folder bash-completion zsh fish)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai)
+  endforeach()
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai
+    REGEX "/mankai-(lab|gen|demo)[^/]*$" EXCLUDE)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai-lab
+    FILES_MATCHING REGEX "/mankai-(lab|gen|demo)[^/]*$")
 endif()
-foreach(folder man bash-completion zsh fish)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} OPTIONAL)
-endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+if(TARGET mankai_redis)
+  # Executable: Redis refuses a module that is not, and CMake of Debian installs libraries without.
+  install(TARGETS mankai_redis LIBRARY DESTINATION lib/mankai COMPONENT mankai-redis
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  mankai_install_configured(${packaging}/etc/redis.conf.in ${CMAKE_INSTALL_SYSCONFDIR}/mankai mankai-redis KEEP)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT mankai)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT mankai FILES_MATCHING PATTERN "*.md")

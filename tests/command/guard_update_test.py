@@ -14,7 +14,7 @@ import time
 from harness import MANKAI, PATIENCE, SHARED, CommandTest, main
 
 OK, SOME_REFUSED, USAGE, BAD_DATA, INPUT_OUTPUT = 0, 1, 2, 3, 4  # docs/cli.md
-UNITS = pathlib.Path(__file__).parents[2] / "apps/mankai/serve"
+UNITS = pathlib.Path(__file__).parents[2] / "packaging/systemd"
 
 
 def rules(count, name="list"):
@@ -545,6 +545,7 @@ class Units(Update):
         if not shutil.which("systemd-analyze"):
             self.skipTest("no systemd-analyze here")
         service = (UNITS / "mankai-guard-update.service.in").read_text().replace("@MANKAI_INSTALLED_BINDIR@/mankai", str(MANKAI))
+        service = service.replace("@MANKAI_INSTALLED_SYSCONFDIR@", "/etc")
         self.put("mankai-guard-update.service", service)
         shutil.copyfile(UNITS / "mankai-guard-update.timer", self.dir / "mankai-guard-update.timer")
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", "./mankai-guard-update.service", "./mankai-guard-update.timer"],

@@ -10,19 +10,19 @@ here="$(realpath "$(dirname "$0")")"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
-echo "== install, then move: nothing in the tree may remember where it was"
+echo "== install, then move: nothing in the tree may remember where it was, but units and settings"
 cmake --install "$build" --prefix "$scratch/first" >/dev/null
-for unit in "$scratch"/first/share/mankai/*.service; do
+for unit in "$scratch"/first/lib/systemd/system/*.service; do
   if [[ -e "$unit" ]] && ! grep -q "^ExecStart=$scratch/first/bin/mankai " "$unit"; then
     echo "$unit does not start the command of the prefix that it was installed into" >&2
     exit 1
   fi
 done
 if command -v systemd-analyze >/dev/null && [[ -e "$unit" ]]; then
-  systemd-analyze verify "$scratch"/first/share/mankai/mankai-guard*
+  systemd-analyze verify "$scratch"/first/lib/systemd/system/mankai-guard*
 fi
 mv "$scratch/first" "$scratch/prefix"
-if grep -rIl -e "$scratch/first" -e "$build" "$scratch/prefix/lib"; then
+if grep -rIl --exclude-dir=systemd -e "$scratch/first" -e "$build" "$scratch/prefix/lib"; then
   echo "these installed files name the folder they were built or installed in" >&2
   exit 1
 fi
