@@ -38,11 +38,11 @@ test: ## what CI runs: release tests, tests under ASan and UBSan, clang-tidy on 
 	@tools/test.py --jobs $(JOBS) release asan tidy
 
 .PHONY: test-all
-test-all: ## test, with whole block lists and a million URLs beside node, and clang, TSan, fuzzing, full lint, headers one by one, NEON under qemu
+test-all: ## test, with whole block lists and a million URLs beside node, and clang, TSan, fuzzing, full lint, headers one by one, NEON under qemu, packages
 	$(call SAY,test-all: everything that can be checked on this machine)
-	$(call NEED,build test lint fuzz neon)
+	$(call NEED,build test lint fuzz neon package)
 	@MANKAI_LISTS_EVERY=1 MANKAI_URLS=1000000 tools/test.py --jobs $(JOBS) release
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) asan lint clang tsan headers fuzz neon
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) asan lint clang tsan headers fuzz neon packages
 
 .PHONY: test-crash
 test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each kind; disks that lose, CRASH_ROUNDS times as many
@@ -61,6 +61,12 @@ test-redis: ## the Redis module in real servers on the loopback interface; the r
 	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
 	@cmake --build build --target redis_suites --parallel $(JOBS) $(VERBOSE)
 	@MANKAI_REDIS_ROUNDS=$(REDIS_ROUNDS) ctest --preset release --label-regex '^redis$$' $(VERBOSE)
+
+.PHONY: test-packages
+test-packages: ## the packages: built twice and compared, lintian, bill of materials, and as root a clean root to install, upgrade and purge them in
+	$(call SAY,test-packages: packages)
+	$(call NEED,build package)
+	@tests/packages/run.sh $(JOBS)
 
 .PHONY: mutants
 mutants: ## plant each bug of tests/mutants/ in a copy of the tree: the crash tests must find it
@@ -159,7 +165,13 @@ install: build ## into PREFIX (and below DESTDIR): command, libraries, headers, 
 	$(call SAY,install: into $(DESTDIR)$(PREFIX))
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" $(QUIETLY)
 
+.PHONY: package
+package: ## Debian packages and their bill of materials, in build/packages (docs/install.md)
+	$(call SAY,package: into build/packages)
+	$(call NEED,build package)
+	@tools/package.sh $(JOBS)
+
 .PHONY: clean
-clean: ## remove build/
-	$(call SAY,clean: removing build/)
-	@rm -rf build
+clean: ## remove build/ and build-deb/
+	$(call SAY,clean: removing build/ and build-deb/)
+	@rm -rf build build-deb

@@ -95,6 +95,8 @@ STEPS = {
     "tsan": ("tests under ThreadSanitizer", threads),
     "headers": ("every public header compiles alone, with both compilers", headers),
     "fuzz": ("every fuzz target", fuzz),
+    "packages": ("Debian packages, built twice and installed in a clean root",
+                 lambda jobs: step(run("tests/packages/run.sh", jobs))),
     "neon": ("kernel tests on 64-bit ARM under qemu", lambda jobs: step(run("tools/test_neon.sh", jobs))),
 }
 
