@@ -171,6 +171,11 @@ package: ## Debian packages and their bill of materials, in build/packages (docs
 	$(call NEED,build package)
 	@tools/package.sh $(JOBS)
 
+.PHONY: image
+image: package ## OCI images of the packages, in build/images; as root
+	$(call SAY,image: into build/images)
+	@packaging/oci/build.sh || { code=$$?; [ $$code -eq 77 ] || exit $$code; }
+
 .PHONY: clean
 clean: ## remove build/ and build-deb/
 	$(call SAY,clean: removing build/ and build-deb/)
