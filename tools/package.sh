@@ -8,6 +8,8 @@ export LC_ALL=C
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
 
+# A ccache with a base_dir gives the compiler paths relative to build-deb, of which the preset's -ffile-prefix-map=../= makes the same
+# names as of whole paths.
 cmake --preset package >/dev/null
 cmake --build --preset package --parallel "${1:-$(nproc)}"
 rm -rf build/packages build-deb/cpack
