@@ -37,6 +37,8 @@ function(mankai_package name)
   set(CPACK_MANKAI_CONTAINS_${key} "${ARG_CONTAINS}" PARENT_SCOPE)
 endfunction()
 
+set(linked_statically libhwy-dev libidn2-dev libpsl-dev libsodium-dev libunistring-dev libxxhash-dev libstdc++-12-dev)
+
 mankai_package(mankai SECTION web
   SUMMARY "approximate-memory filters for web services: the command"
   DESCRIPTION "Answers four questions about URLs, visitors or events in bounded memory: has it
@@ -74,12 +76,26 @@ mankai_package(mankai-redis SECTION database
 GATE, HOT, FADE). Add 'include /etc/mankai/redis.conf' to the server's
 configuration to load it."
   RECOMMENDS "redis-server | valkey-server"
-  CONTAINS libhwy-dev libidn2-dev libpsl-dev libsodium-dev libunistring-dev libxxhash-dev libstdc++-12-dev
+  CONTAINS ${linked_statically}
   CONTROL conffiles)
 mankai_package(python3-mankai SECTION python
   SUMMARY "approximate-memory filters for web services: Python 3"
-  DESCRIPTION "Filters of mankai for programs in Python 3."
-  DEPENDS "python3, libmankai0 (= ${PROJECT_VERSION})")
+  DESCRIPTION "Filters of mankai for programs in Python 3, with a duplicate filter for Scrapy
+and middlewares for WSGI and ASGI."
+  DEPENDS "python3 (>= 3.11)"
+  RECOMMENDS "python3-numpy"
+  CONTAINS ${linked_statically})
+mankai_package(mankai-sqlite SECTION database
+  SUMMARY "approximate-memory filters for web services: extension of SQLite"
+  DESCRIPTION "Functions of SQL that look up rows in filters and block lists of mankai."
+  RECOMMENDS "sqlite3"
+  CONTAINS ${linked_statically})
+mankai_package(mankai-lua SECTION web
+  SUMMARY "approximate-memory filters for web services: LuaJIT and nginx"
+  DESCRIPTION "A module for LuaJIT, and so for nginx, that looks up URLs in block lists of
+mankai, and keys in filters."
+  DEPENDS "libmankai0 (= ${PROJECT_VERSION})"
+  RECOMMENDS "libnginx-mod-http-lua | luajit2 | luajit")
 
 # Those that have a file in this build.
 get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)
