@@ -19,13 +19,19 @@ using Type = RedisReply::Type;
 struct TypeFamily {
   std::string_view type;
   std::string_view family;
+  std::string_view chunks = {};  // the command that returns all bytes in pieces; none: DUMP does
 };
 constexpr std::array kFilters = {
-    TypeFamily{.type = "MBbloom--", .family = "BF"},   TypeFamily{.type = "bloomfltr", .family = "BF"},
-    TypeFamily{.type = "mankai-bf", .family = "BF"},   TypeFamily{.type = "mankai-cv", .family = "BF"},
-    TypeFamily{.type = "MBbloomCF", .family = "CF"},   TypeFamily{.type = "mankai-cf", .family = "CF"},
-    TypeFamily{.type = "CMSk-TYPE", .family = "CMS"},  TypeFamily{.type = "mankai-cm", .family = "CMS"},
-    TypeFamily{.type = "mankai-cs", .family = "CMS"},  TypeFamily{.type = "TopK-TYPE", .family = "TOPK"},
+    TypeFamily{.type = "MBbloom--", .family = "BF", .chunks = "BF.SCANDUMP"},
+    TypeFamily{.type = "mankai-bf", .family = "BF", .chunks = "BF.SCANDUMP"},
+    TypeFamily{.type = "bloomfltr", .family = "BF"},
+    TypeFamily{.type = "mankai-cv", .family = "BF"},
+    TypeFamily{.type = "MBbloomCF", .family = "CF", .chunks = "CF.SCANDUMP"},
+    TypeFamily{.type = "mankai-cf", .family = "CF", .chunks = "CF.SCANDUMP"},
+    TypeFamily{.type = "CMSk-TYPE", .family = "CMS"},
+    TypeFamily{.type = "mankai-cm", .family = "CMS"},
+    TypeFamily{.type = "mankai-cs", .family = "CMS"},
+    TypeFamily{.type = "TopK-TYPE", .family = "TOPK"},
     TypeFamily{.type = "mankai-tk", .family = "TOPK"},
 };
 
@@ -36,9 +42,9 @@ constexpr std::array kSizes = {
     TypeFamily{.type = "stream", .family = "XLEN"},
 };
 
-std::string_view find(std::span<const TypeFamily> table, std::string_view type) {
+TypeFamily find(std::span<const TypeFamily> table, std::string_view type) {
   const auto found = std::ranges::find(table, type, &TypeFamily::type);
-  return found == table.end() ? std::string_view() : found->family;
+  return found == table.end() ? TypeFamily{} : *found;
 }
 
 constexpr std::size_t kDumpFooterBytes = 10;
@@ -143,8 +149,8 @@ Result<ValueComparison> ValueComparer::compare_once(std::string_view key, const 
   if (type == "none" || new_type == "none") {
     return different(type == "none" ? "absent in the old server" : "absent in the new server");
   }
-  const std::string_view family = find(kFilters, type);
-  if (type != new_type && (family.empty() || family != find(kFilters, new_type))) {
+  const std::string_view family = find(kFilters, type).family;
+  if (type != new_type && (family.empty() || family != find(kFilters, new_type).family)) {
     return different(old_and_new("type", types.older, types.newer));
   }
   std::string difference = ttl_difference(ttl);
@@ -169,7 +175,7 @@ std::string ValueComparer::ttl_difference(const Replies& ttl) const {
 }
 
 Result<ValueComparison> ValueComparer::compare_values(std::string_view key, std::string_view type) {
-  const std::string_view family = find(kFilters, type);
+  const auto [name, family, chunks] = find(kFilters, type);
   if (family.empty()) {
     return compare_engine_values(key, type);
   }
@@ -177,10 +183,8 @@ Result<ValueComparison> ValueComparer::compare_values(std::string_view key, std:
   std::string difference;
   if (family == "TOPK") {
     MANKAI_ASSIGN(difference, list_difference(key));
-  } else if (family == "CMS") {
-    MANKAI_ASSIGN(is_identical, has_same_dump(key));
   } else {
-    MANKAI_ASSIGN(is_identical, has_same_chunks(key, family == "BF" ? "BF.SCANDUMP" : "CF.SCANDUMP"));
+    MANKAI_ASSIGN(is_identical, chunks.empty() ? has_same_dump(key) : has_same_chunks(key, chunks));
   }
   // Of values that differ, the counts and answers say more than that they do.
   if (difference.empty() && !is_identical) {
@@ -204,7 +208,7 @@ Result<ValueComparison> ValueComparer::compare_engine_values(std::string_view ke
     return ValueComparison{.outcome = Outcome::identical};
   }
   // Engines of different versions encode equal values differently.
-  const std::string_view size = type == "string" ? "GET" : find(kSizes, type);
+  const std::string_view size = type == "string" ? "GET" : find(kSizes, type).family;
   if (size.empty()) {
     return different("the bytes differ");
   }

@@ -73,6 +73,23 @@ class TakeoverCompareTest(RedisTest):
         self.to.must("BF.MADD", "theirs", *(f"more{i}" for i in range(10)))
         self.assert_difference("theirs", "Number of items inserted")
 
+    def test_filters_without_chunks_are_compared_whole(self):
+        for client in (self.from_, self.to):
+            for layout, key in (("valkey-bloom", "valkey"), ("redisbloom", "converted")):
+                client.must("CONFIG", "SET", "bf.layout", layout, "bf.bloom-use-random-seed", "no")
+                client.must("BF.RESERVE", key, 0.01, 100)
+                client.must("BF.MADD", key, *range(500))
+            client.must("MANKAI.CONVERT", "converted")
+        self.to.must("RESTORE", "converted", 0, self.from_.must("DUMP", "converted"), "REPLACE")
+        self.assertEqual([self.to.must("TYPE", key) for key in ("valkey", "converted")], [b"bloomfltr", b"mankai-cv"])
+        found = self.compare()
+        self.assertEqual((found["ok"], found["identical"], found["alike"]), (True, KEYS + 2, 1))
+        for key in ("valkey", "converted"):
+            dump = self.to.must("DUMP", key)
+            self.to.must("BF.MADD", key, *(f"more{i}" for i in range(10)))
+            self.assert_difference(key, "BF.INFO Number of items inserted: ")
+            self.to.must("RESTORE", key, 0, dump, "REPLACE")
+
     def test_items_that_are_lost(self):
         self.to.must("CF.DEL", "cf", "item7")
         self.assert_difference("cf", "CF.INFO")
