@@ -728,6 +728,16 @@ class NewValuesTest(RedisTest):
         self.assertEqual(client.must("CMS.QUERY", "bytes", "a", "b"), [0, 0])
         self.assertEqual(client.must("TOPK.LIST", "list", "WITHCOUNT"), [b"a", 3])
 
+    def test_values_that_an_existing_filter_does_not_need_may_be_invalid(self):
+        client = self.follow(
+            ("BF.RESERVE", "k", "0.01", 100), ("BF.INSERT", "k", "CAPACITY", 0, "CAP", 2, "I", "a"),
+            ("BF.INSERT", "k", "capacity", 0, "ERROR", 7, "EXPANSION", -1, "ITEMS", "b"),
+            ("BF.INSERT", "new", "CAPACITY", 0, "CAP", 2, "I", "a"),  # the last value counts
+            ("CF.RESERVE", "q", 100), ("CF.INSERT", "q", "CAPACITY", 4294967297, "ITEMS", "a"))
+        self.assertEqual(client.must("BF.MEXISTS", "k", "a", "b", "c"), [1, 1, 0])
+        self.assertEqual(client.must("BF.INFO", "new", "CAPACITY"), [2])
+        self.assertEqual(client.must("CF.EXISTS", "q", "a"), 1)
+
     def test_a_stream_of_valkey_bloom_with_all_its_options(self):
         seed = bytes(range(224, 256))
         client = self.follow(

@@ -242,27 +242,39 @@ class InsertOptions {
     return {};
   }
 
-  /// Reads what RedisBloom and valkey-bloom replicate. RedisBloom tells words by their first letters.
+  /// Reads what RedisBloom and valkey-bloom replicate. RedisBloom tells words by their first letters, and does not use
+  /// the values for a filter that exists: invalid ones only prevent a creation.
   Result<void> read_replayed(const Call& call, BloomRequest& request) {
-    bool is_valid = true;
-    for (std::size_t i = 2; i < call.size() && is_valid; ++i) {
+    bool is_rate_valid = true;
+    bool is_capacity_valid = true;
+    bool is_expansion_valid = true;
+    bool is_other_valid = true;
+    const auto finish = [&] {
+      may_create_ = may_create_ && is_rate_valid && is_capacity_valid && is_expansion_valid && is_other_valid;
+      return Result<void>();
+    };
+    for (std::size_t i = 2; i < call.size(); ++i) {
       const std::string_view word = call.text(i);
       const std::size_t value = std::min(i + 1, call.size() - 1);
       switch (letter(word, 0)) {
-        case 'i': first_key_ = i + 1 < call.size() ? i + 1 : 0; return {};
+        case 'i': first_key_ = i + 1 < call.size() ? i + 1 : 0; return finish();
         case 'n': letter(word, 2) == 'c' ? static_cast<void>(may_create_ = false) : request.set_nonscaling(); continue;
         case 'e':
-          is_valid = letter(word, 1) == 'r' ? request.read_fpr(call, value) : request.read_expansion(call, value);
+          if (letter(word, 1) == 'r') {
+            is_rate_valid = request.read_fpr(call, value);
+          } else {
+            is_expansion_valid = request.read_expansion(call, value);
+          }
           break;
-        case 'c': is_valid = request.read_capacity(call, value); break;
-        case 't': is_valid = request.read_tightening(call, value); break;
-        case 's': is_valid = request.read_valkey_seed(call, value); break;
+        case 'c': is_capacity_valid = request.read_capacity(call, value); break;
+        case 't': is_other_valid = request.read_tightening(call, value) && is_other_valid; break;
+        case 's': is_other_valid = request.read_valkey_seed(call, value) && is_other_valid; break;
         case 'v': break;  // VALIDATESCALETO: the primary has checked it
-        default: is_valid = false;
+        default: return refuse(kUnknownArgument);
       }
       ++i;
     }
-    return is_valid ? Result<void>() : refuse(kUnknownArgument);
+    return finish();
   }
 
   [[nodiscard]] bool may_create() const noexcept { return may_create_; }
