@@ -10,8 +10,9 @@
 namespace mankai::command {
 
 inline constexpr std::string_view kRedisAddressHelp =
-    "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The password is taken "
-    "from MANKAI_REDIS_PASSWORD in the environment.";
+    "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE], the same with rediss:// for TLS and "
+    "?cacert=FILE&cert=FILE&certkey=FILE, or unix:/PATH. The password is taken from MANKAI_REDIS_PASSWORD in the "
+    "environment.";
 
 // Parses a server's address; the password comes from the environment. Errors: invalid_argument.
 [[nodiscard]] Result<RedisAddress> redis_address(std::string_view text, std::string_view option);

@@ -377,7 +377,8 @@ Subcommand takeover_compare_subcommand() {
                     "also asks every filter for these items; continues after an interruption"},
                    {"mankai takeover compare unix:/run/old.sock redis://new:6380 --json", "for programs"}},
       .options = {positional("OLD",
-                             "Server to compare with: redis://[USER@]HOST[:PORT], rediss:// for TLS, or unix:/PATH.",
+                             "Server to compare with: redis://[USER@]HOST[:PORT], the same with rediss:// for TLS and "
+                             "?cacert=FILE&cert=FILE&certkey=FILE, or unix:/PATH.",
                              ValueKind::text, request->old_address),
                   positional("NEW", "Server that replaces it.", ValueKind::text, request->new_address),
                   parsed_option("--database", "N", "Compare only this database [default: all that have keys].",

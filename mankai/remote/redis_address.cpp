@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +15,8 @@ constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kRedis = "redis://";
 constexpr std::string_view kRediss = "rediss://";
 
-constexpr std::string_view kServerForm = "redis://[USER@]HOST[:PORT][/DATABASE], rediss://… or unix:/PATH";
+constexpr std::string_view kServerForm =
+    "redis://[USER@]HOST[:PORT][/DATABASE], rediss://…[?cacert=FILE&cert=FILE&certkey=FILE] or unix:/PATH";
 constexpr std::string_view kFilterForm =
     "redis://[USER@]HOST[:PORT]/KEY[?shards=N&ttl=TIME], rediss://… or unix:/PATH?key=KEY";
 
@@ -169,6 +169,19 @@ Result<void> set_type(const AddressParser& parser, std::string_view text, std::o
   return {};
 }
 
+// Returns false if this is not one of the options of TLS.
+bool set_certificate(std::string_view name, const std::string& value, RedisAddress& server) {
+  for (const auto& [option, target] :
+       {std::pair("cacert", &server.ca_certificates), std::pair("cert", &server.certificate),
+        std::pair("certkey", &server.certificate_key)}) {
+    if (name == option && server.has_tls) {
+      *target = value;
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<void> set_option(const AddressParser& parser, std::string_view name, const std::string& value,
                         RemoteAddress& address) {
   RedisAddress& server = address.server;
@@ -200,17 +213,36 @@ Result<void> set_option(const AddressParser& parser, std::string_view name, cons
   if (name == "db") {
     return set_number(parser, name, value, UINT32_MAX, server.database);
   }
-  for (const auto& [option, target, is_valid] :
-       {std::tuple("key", &address.key, is_unix), std::tuple("user", &server.user, is_unix),
-        std::tuple("cacert", &server.ca_certificates, server.has_tls),
-        std::tuple("cert", &server.certificate, server.has_tls),
-        std::tuple("certkey", &server.certificate_key, server.has_tls)}) {
-    if (name == option && is_valid) {
+  for (const auto& [option, target] : {std::pair("key", &address.key), std::pair("user", &server.user)}) {
+    if (name == option && is_unix) {
       *target = value;
       return {};
     }
   }
-  return parser.refuse("'" + std::string(name) + "' is not an option here");
+  if (set_certificate(name, value, server)) {
+    return {};
+  }
+  return parser.refuse("'" + std::string(name) +
+                       "' is not an option here: options are shards, wait, type, keys, fpr, ttl, timeout and db; with "
+                       "unix: also key and user, with rediss:// cacert, cert and certkey");
+}
+
+Result<void> check_certificates(const AddressParser& parser, const RedisAddress& server) {
+  return server.certificate.empty() == server.certificate_key.empty()
+             ? Result<void>()
+             : parser.refuse("cert and certkey must be given together");
+}
+
+// Parses NAME=VALUE&…; `set` takes a name and its decoded value.
+Result<void> read_options(const AddressParser& parser, std::string_view options, const auto& set) {
+  while (!options.empty()) {
+    std::string_view option = options;
+    options = AddressParser::cut(option, '&');
+    const std::string_view value = AddressParser::cut(option, '=');
+    MANKAI_ASSIGN(const std::string plain, parser.decoded(value));
+    MANKAI_TRY(set(option, plain));
+  }
+  return {};
 }
 
 Result<void> check(const AddressParser& parser, const RemoteAddress& address) {
@@ -223,10 +255,7 @@ Result<void> check(const AddressParser& parser, const RemoteAddress& address) {
   if (address.ttl && address.type && *address.type != RemoteType::bloom && *address.type != RemoteType::cuckoo) {
     return parser.refuse("ttl is valid for type=bf and type=cf only");
   }
-  if (address.server.certificate.empty() != address.server.certificate_key.empty()) {
-    return parser.refuse("cert and certkey must be given together");
-  }
-  return {};
+  return check_certificates(parser, address.server);
 }
 
 }  // namespace
@@ -240,7 +269,12 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
     address.socket = rest;
     return address;
   }
-  const std::size_t at = rest.rfind('@');
+  std::size_t at = rest.rfind('@');
+  if (at != std::string_view::npos && rest.substr(0, at).find(':') != std::string_view::npos) {
+    return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
+  }
+  const std::string_view options = AddressParser::cut(rest, '?');
+  at = rest.rfind('@');
   const std::size_t start = at == std::string_view::npos ? 0 : at;
   const std::size_t slash = rest.find('/', start);
   if (slash != std::string_view::npos) {
@@ -250,10 +284,14 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
     }
     rest = rest.substr(0, slash);
   }
-  if (rest.substr(0, start).find(':') != std::string_view::npos) {
-    return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
-  }
   MANKAI_TRY(parser.read_server(rest, address));
+  MANKAI_TRY(read_options(parser, options, [&](std::string_view name, const std::string& value) {
+    return set_certificate(name, value, address)
+               ? Result<void>()
+               : parser.refuse("'" + std::string(name) + "' is not an option of a server" +
+                               (address.has_tls ? "" : "; cacert, cert and certkey are valid with rediss://"));
+  }));
+  MANKAI_TRY(check_certificates(parser, address));
   return address;
 }
 
@@ -281,13 +319,9 @@ Result<RemoteAddress> parse_remote_address(std::string_view text) {
     MANKAI_TRY(parser.read_server(rest, address.server));
     MANKAI_ASSIGN(address.key, parser.decoded(key));
   }
-  while (!options.empty()) {
-    std::string_view option = options;
-    options = AddressParser::cut(option, '&');
-    const std::string_view value = AddressParser::cut(option, '=');
-    MANKAI_ASSIGN(const auto plain, parser.decoded(value));
-    MANKAI_TRY(set_option(parser, option, plain, address));
-  }
+  MANKAI_TRY(read_options(parser, options, [&](std::string_view name, const std::string& value) {
+    return set_option(parser, name, value, address);
+  }));
   MANKAI_TRY(check(parser, address));
   return address;
 }

@@ -28,11 +28,11 @@ struct RedisAddress {
   friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
 };
 
-/// Parses redis://[USER@]HOST[:PORT][/DATABASE], the same with rediss:// for TLS, or unix:/PATH. Errors:
-/// invalid_argument, also if there is a password.
+/// Parses redis://[USER@]HOST[:PORT][/DATABASE], the same with rediss:// for TLS and
+/// ?cacert=FILE&cert=FILE&certkey=FILE, or unix:/PATH. Errors: invalid_argument, also if there is a password.
 [[nodiscard]] Result<RedisAddress> parse_redis_address(std::string_view text);
 
-/// Formats an address as parse_redis_address reads it, without the password.
+/// Formats an address as parse_redis_address reads it, without password and options.
 [[nodiscard]] std::string to_text(const RedisAddress& address);
 
 /// The families of commands that a filter can belong to: BF, CF, CBF, URL, HOT.

@@ -15,6 +15,14 @@ TEST(RedisAddressTest, what_is_read_is_written_back) {
   EXPECT_EQ(parse_redis_address("redis://[::1]"), (RedisAddress{.host = "::1"}));
   EXPECT_EQ(parse_redis_address("redis://[fe80::1]:7000/"), (RedisAddress{.host = "fe80::1", .port = 7000}));
   EXPECT_EQ(parse_redis_address("unix:/run/redis.sock"), (RedisAddress{.socket = "/run/redis.sock"}));
+  EXPECT_EQ(parse_redis_address("rediss://a:6380/2?cacert=/etc/ca%3F.pem&cert=c.pem&certkey=k.pem"),
+            (RedisAddress{.host = "a",
+                          .port = 6380,
+                          .database = 2,
+                          .has_tls = true,
+                          .ca_certificates = "/etc/ca?.pem",
+                          .certificate = "c.pem",
+                          .certificate_key = "k.pem"}));
   for (const std::string_view text :
        {"redis://a:6379", "redis://u@a:1/4", "redis://[::1]:6379", "rediss://a:6380", "unix:/run/redis.sock"}) {
     const auto address = parse_redis_address(text);
@@ -52,7 +60,8 @@ TEST(RedisAddressTest, what_is_none_is_refused) {
 
 // Goal: what others would see on a command line is neither taken nor repeated.
 TEST(RedisAddressTest, a_password_is_refused_and_not_repeated) {
-  for (const std::string_view text : {"redis://user:secret@a", "redis://:secret@a", "redis://user:se@cret@a"}) {
+  for (const std::string_view text :
+       {"redis://user:secret@a", "redis://:secret@a", "redis://user:se@cret@a", "rediss://user:6379?secret@a"}) {
     const auto address = parse_redis_address(text);
     ASSERT_FALSE(address) << text;
     EXPECT_EQ(address.error().message().find("cret"), std::string::npos);

@@ -643,6 +643,10 @@ class TlsTest(Commands, RedisTest):
         lines = urls(20_000) + ["z" * 1_000_000]
         self.assertEqual(self.dedup(f"rediss://localhost:{port}/seen?{whole}", lines), lines)
         self.assertEqual(self.dedup(f"rediss://127.0.0.1:{port}/seen?{whole}", [*lines, "b"]), ["b"])
+        server = f"rediss://localhost:{port}"
+        self.mankai("takeover", "compare", f"{server}?{whole}", f"{server}?{whole}")
+        self.mankai("takeover", "compare", server, f"{server}?{whole}", code=2, says="with cacert=FILE")
+        self.mankai("takeover", "compare", server, f"{server}?cafile=x", code=2, says="'cafile' is not an option")
         self.dedup(f"rediss://localhost:{port}/seen?{shown}", [], code=2, says="certificate is not accepted")
         self.dedup(f"rediss://127.0.0.2:{port}/seen?{whole}", [], code=4, says="refused")
         self.dedup(f"rediss://127.0.0.1:{port}/seen?cacert={self.dir}/none", [], code=2, says="give a PEM file")
