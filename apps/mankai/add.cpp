@@ -271,7 +271,9 @@ class RemoteAdder {
       return fail(finished.error().code, finished.error().message() + "; the lines read before that are in " + name_);
     }
     if (!added) {
-      return fail(added.error().code, fmt::format("{} ({} added before)", added.error().detail, counted(added_, "key")),
+      const std::string lost = lost_ == 0 ? "" : fmt::format(", {} sent without an answer", human_count(lost_));
+      return fail(added.error().code,
+                  fmt::format("{} ({} added before{})", added.error().detail, counted(added_, "key"), lost),
                   added.error().os_error);
     }
     return summarize();
@@ -283,6 +285,7 @@ class RemoteAdder {
     added_ += is_added ? 1U : 0U;
     new_ += is_added && answer.value > 0 ? 1U : 0U;
     refused_ += answer.state == RemoteAnswer::State::refused ? 1U : 0U;
+    lost_ += answer.state == RemoteAnswer::State::lost ? 1U : 0U;
     unsure_ += answer.state == RemoteAnswer::State::repeated || answer.state == RemoteAnswer::State::lost ? 1U : 0U;
     if (request_.ack && is_added) {
       output_.append_line(line);
@@ -332,6 +335,7 @@ class RemoteAdder {
   std::uint64_t new_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t unsure_ = 0;
+  std::uint64_t lost_ = 0;
 };
 
 Result<int> add_in_server(const AddRequest& request) {

@@ -203,7 +203,7 @@ class Dedup {
   void say_what_was_unsure(const DedupRemote& remote) const {
     if (remote.unconfirmed() > 0) {
       say(
-          fmt::format("warning: {}: the connection broke before the server confirmed {}: these were printed, and may "
+          fmt::format("warning: {}: the server did not confirm {}: these were printed, and may "
                       "have been printed before",
                       memory_name(), counted(remote.unconfirmed(), "line")));
     }

@@ -129,7 +129,8 @@ int report(const Error& error) {
   }
   // The message may quote bytes of files, including control sequences of terminals.
   say(printable(error.message()));
-  return static_cast<int>(exit_code_for(error.code));
+  const int code = static_cast<int>(exit_code_for(error.code));
+  return error.os_error == EINTR ? exit_code_after_stop(code) : code;
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void add_password(RedisAddress& address) {
 Result<RemoteFilter> open_remote(const std::string& text, const std::optional<RemoteCreation>& creation) {
   MANKAI_ASSIGN(auto address, parse_remote_address(text));
   add_password(address.server);
-  return RemoteFilter::open(address, creation);
+  return RemoteFilter::open(address, creation, [] { return stop_signal() != 0; });
 }
 
 void add_facts(const RemoteFilter& filter, const RemoteFacts& facts, Report& report) {

@@ -31,6 +31,7 @@ struct RemoveRequest {
 struct RemovedKeys {
   std::uint64_t keys_read = 0;
   std::uint64_t removed = 0;
+  std::uint64_t unknown = 0;  // in a server
 
   [[nodiscard]] std::uint64_t refused() const noexcept { return keys_read - removed; }
 };
@@ -133,6 +134,7 @@ Result<int> remove_in_server(RemoveRequest request) {
       const bool is_removed = answers[i].state == RemoteAnswer::State::certain && answers[i].value > 0;
       ++outcome.keys_read;
       outcome.removed += is_removed ? 1U : 0U;
+      outcome.unknown += answers[i].state == RemoteAnswer::State::lost ? 1U : 0U;
       if (!is_removed && !request.quiet) {
         output.append(word_for(answers[i]));
         output.append("\t");
@@ -147,7 +149,14 @@ Result<int> remove_in_server(RemoveRequest request) {
                 finished.error().message() + "; the keys read before that were removed from " + request.file);
   }
   summarize(request, std::nullopt, outcome);
+  if (outcome.unknown > 0) {
+    say(fmt::format("warning: {}: {} not known to be removed, because the server did not confirm it", request.file,
+                    counted(outcome.unknown, "key is", "keys are")));
+  }
   MANKAI_TRY(removed);
+  if (outcome.unknown > 0) {
+    return exit_code_after_stop(static_cast<int>(ExitCode::input_output));
+  }
   const bool is_negative = request.quiet && outcome.refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
@@ -179,7 +188,8 @@ Subcommand remove_subcommand() {
           "Removes one occurrence of each key from a filter of a kind that supports it (see mankai plan). Refused keys "
           "are printed after a reason and a tab: absent, the key is not in the filter, and removing it would cause "
           "false negatives; ambiguous, several slices may hold it, and an id is needed; below-ids, the id is too low; "
-          "stuck, its counters saturated, and it stays.\n\nRemove only keys that were added: removing a false positive "
+          "stuck, its counters saturated, and it stays; unknown, a server did not confirm whether it removed the key "
+          "(exit code 4).\n\nRemove only keys that were added: removing a false positive "
           "may cause false negatives for other keys.\n\nKeys from inputs are removed in FILE-journal as they are read, "
           "and in FILE at the end and at checkpoints. After Ctrl-C, SIGTERM or an error, the keys read before stay "
           "removed; an error prints their number. Keys given as arguments, and all keys with --position, are removed "

@@ -213,8 +213,9 @@ class Comparison {
     older.database = newer.database = static_cast<std::uint32_t>(state_.database);
     const RedisAddress& scanned = state_.pass == 0 ? older : newer;
     MANKAI_ASSIGN(auto scan, within(to_text(scanned), RedisConnection::open(scanned, kTimeout)));
-    MANKAI_ASSIGN(auto old_client, RedisClient::connect(older, kTimeout));
-    MANKAI_ASSIGN(auto new_client, RedisClient::connect(newer, kTimeout));
+    const auto should_stop = [] { return stop_signal() != 0; };
+    MANKAI_ASSIGN(auto old_client, RedisClient::connect(older, kTimeout, should_stop));
+    MANKAI_ASSIGN(auto new_client, RedisClient::connect(newer, kTimeout, should_stop));
     ValueComparer comparer(old_client, new_client, settings_);
     do {
       const std::string cursor = std::to_string(state_.cursor);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "mankai/base/number.hpp"
@@ -19,6 +20,8 @@ constexpr Duration kConnecting = std::chrono::seconds(3);
 constexpr Duration kSilence = std::chrono::seconds(10);
 /// A node of a cluster without any reply for so long may have been replaced: the others know.
 constexpr Duration kSuspicion = std::chrono::seconds(1);
+/// After a request to stop: a healthy server may be busy, and what it has not acknowledged is uncertain.
+constexpr Duration kStopping = std::chrono::seconds(3);
 /// Shorter than kSuspicion, since WAIT delays all replies of its connection.
 constexpr std::string_view kWaitMilliseconds = "500";
 
@@ -46,10 +49,12 @@ std::optional<RedisAddress> address_in(std::string_view text, const RedisAddress
 
 }  // namespace
 
-RedisClient::RedisClient(const RedisAddress& address, Duration timeout) : address_(address), timeout_(timeout) {}
+RedisClient::RedisClient(const RedisAddress& address, Duration timeout, std::function<bool()> should_stop)
+    : address_(address), timeout_(timeout), should_stop_(std::move(should_stop)) {}
 
-Result<RedisClient> RedisClient::connect(const RedisAddress& address, Duration timeout) {
-  RedisClient client(address, timeout);
+Result<RedisClient> RedisClient::connect(const RedisAddress& address, Duration timeout,
+                                         std::function<bool()> should_stop) {
+  RedisClient client(address, timeout, std::move(should_stop));
   Node* const node = client.node_at(address);
   MANKAI_TRY(within(to_text(address), client.connect(*node)));
   MANKAI_TRY(within(to_text(address), client.read_slots(*node)));
@@ -332,6 +337,14 @@ bool RedisClient::has_lasting_trouble() const noexcept {
   return trouble_.code == ErrorCode::invalid_argument || trouble_.code == ErrorCode::corrupt;
 }
 
+bool RedisClient::gives_up_to_stop(Clock::time_point now) {
+  if (!should_stop_ || !should_stop_()) {
+    return false;
+  }
+  stopping_ = stopping_.value_or(now);
+  return now - std::max(progress_, *stopping_) > std::min(kStopping, timeout_);
+}
+
 void RedisClient::note(Error why) {
   if (!has_lasting_trouble()) {
     trouble_ = std::move(why);
@@ -420,6 +433,9 @@ Result<void> RedisClient::step(bool may_wait) {
   if (now - progress_ > timeout_) {
     return std::unexpected(
         trouble_.detail.empty() ? fail(ErrorCode::io, to_text(address_) + ": no answer in time").error() : trouble_);
+  }
+  if (gives_up_to_stop(now)) {
+    return fail(ErrorCode::io, to_text(address_) + ": stopped before the server answered", EINTR);
   }
   constexpr auto kPatience = std::chrono::milliseconds(100);
   const auto left = delayed_.empty() ? kPatience : std::clamp<Clock::duration>(retry_at_ - now, {}, kPatience);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,8 +60,10 @@ struct RedisAnswer {
 /// Threads: one at a time.
 class RedisClient {
  public:
-  /// Connects, and asks for the slots of a cluster. Fails at once if the server cannot be reached.
-  [[nodiscard]] static Result<RedisClient> connect(const RedisAddress& address, Duration timeout);
+  /// Connects, and asks for the slots of a cluster. Fails at once if the server cannot be reached. Once `should_stop`
+  /// returns true, receive() gives up after 3 s without a reply (io, with EINTR).
+  [[nodiscard]] static Result<RedisClient> connect(const RedisAddress& address, Duration timeout,
+                                                   std::function<bool()> should_stop = {});
 
   /// Sends a request for this key. Returns at once; failures are reported by receive().
   void send(std::string request, std::string_view key, RedisSendOptions options = {});
@@ -107,7 +110,7 @@ class RedisClient {
     Clock::time_point heard{};
   };
 
-  RedisClient(const RedisAddress& address, Duration timeout);
+  RedisClient(const RedisAddress& address, Duration timeout, std::function<bool()> should_stop);
 
   [[nodiscard]] Node* node_at(const RedisAddress& address);
   [[nodiscard]] Result<void> connect(Node& node);
@@ -125,6 +128,7 @@ class RedisClient {
   void delay(Request& request, std::string_view why);
   void note(Error why);
   [[nodiscard]] bool has_lasting_trouble() const noexcept;
+  [[nodiscard]] bool gives_up_to_stop(Clock::time_point now);
   void lose(Node& node, const Error& why);
   void lose(Request& request, bool is_run);
   void look_for_silence();
@@ -135,6 +139,8 @@ class RedisClient {
 
   RedisAddress address_;
   Duration timeout_;
+  std::function<bool()> should_stop_;
+  std::optional<Clock::time_point> stopping_;           // since when
   std::map<std::string, std::unique_ptr<Node>> nodes_;  // by address
   std::vector<Node*> slots_;                            // empty: not a cluster
   std::deque<std::unique_ptr<Request>> requests_;       // oldest first

@@ -135,8 +135,9 @@ RemoteFilter::RemoteFilter(const RemoteAddress& address, RedisClient client)
   }
 }
 
-Result<RemoteFilter> RemoteFilter::open(const RemoteAddress& address, const std::optional<RemoteCreation>& creation) {
-  MANKAI_ASSIGN(auto client, RedisClient::connect(address.server, address.timeout));
+Result<RemoteFilter> RemoteFilter::open(const RemoteAddress& address, const std::optional<RemoteCreation>& creation,
+                                        std::function<bool()> should_stop) {
+  MANKAI_ASSIGN(auto client, RedisClient::connect(address.server, address.timeout, std::move(should_stop)));
   RemoteFilter filter(address, std::move(client));
   MANKAI_TRY(filter.find(creation));
   return filter;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -85,9 +86,10 @@ struct RemoteFacts {
 /// Threads: one at a time.
 class RemoteFilter {
  public:
-  /// Connects, and finds out the type of the key. Creates all shards or none.
+  /// Connects, and finds out the type of the key. Creates all shards or none. `should_stop` is that of RedisClient.
   [[nodiscard]] static Result<RemoteFilter> open(const RemoteAddress& address,
-                                                 const std::optional<RemoteCreation>& creation = {});
+                                                 const std::optional<RemoteCreation>& creation = {},
+                                                 std::function<bool()> should_stop = {});
 
   [[nodiscard]] RemoteType type() const noexcept { return type_; }
   /// The type in the words of Redis, such as mankai-bf.

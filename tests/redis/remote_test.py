@@ -4,6 +4,7 @@ Usage: remote_test.py MODULE MANKAI [unittest arguments...]
 """
 import binascii
 import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -30,6 +32,10 @@ SMALL_FPR = "1e-7"  # so that no false positive disturbs a count of some thousan
 
 def urls(count, start=0):
     return [f"https://example.com/{number}" for number in range(start, start + count)]
+
+
+def waiting_bytes(pipe):
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def text_of(lines):
@@ -124,7 +130,7 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.mankai("add", address, "a")
         waiting = address + "&wait=1"
         self.assertEqual(self.mankai("add", "--ack", waiting, lines=["b"], code=4, says="0 of 1 replicas"), [])
-        self.assertEqual(self.dedup(waiting, ["c"], code=4, says="confirmed 1 line"), ["c"])
+        self.assertEqual(self.dedup(waiting, ["c"], code=4, says="confirm 1 line"), ["c"])
         self.assertEqual(self.mankai("check", waiting, "a"), ["yes\ta"])
         self.mankai("add", self.at("new", "&keys=100&timeout=1s&wait=1&shards=3"), "a", code=4, says="0 of 1 replicas")
         self.assertEqual(self.client.must("EXISTS", "new{0}", "new{1}", "new{2}"), 0)
@@ -361,7 +367,7 @@ class LostConnectionTest(Commands, RedisTest):
     def test_lines_without_an_acknowledgment_are_printed_and_counted(self):
         server, address = self.cut(b"BF.INSERT")
         lines = ["a", "b", "c"]
-        self.assertEqual(self.dedup(address, lines, "--json", says="before the server confirmed 3 lines"), lines)
+        self.assertEqual(self.dedup(address, lines, "--json", says="did not confirm 3 lines"), lines)
         self.assertIn('"unconfirmed":3', self.said)
         self.assertIn('"connections_lost":1', self.said)
         self.assertEqual(self.dedup(f"unix:{server.socket}?key=f", lines), [])
@@ -373,8 +379,35 @@ class LostConnectionTest(Commands, RedisTest):
     def test_without_a_server_the_run_ends(self):
         _, address = self.cut(b"BF.INSERT", cuts=1 << 30)
         lines = ["a", "b"]
-        self.assertEqual(self.dedup(address, lines, code=4, says="confirmed 2 lines"), lines)
+        self.assertEqual(self.dedup(address, lines, code=4, says="confirm 2 lines"), lines)
         self.assertIn("proxy.sock: no connection", self.said)
+
+    def test_a_stop_signal_ends_the_wait_for_a_frozen_server(self):
+        server = self.start()
+        address = f"unix:{server.socket}?key=f&keys=100&fpr={SMALL_FPR}"
+        self.mankai("add", address, "before")
+        for words, printed, says in ((("dedup", "--state", address), ["b", "c"], "did not confirm 2 lines"),
+                                     (("add", "--ack", address), [], "2 sent without an answer")):
+            with self.subTest(words[0]), subprocess.Popen([MANKAI, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                          stderr=subprocess.PIPE) as process:
+                process.stdin.write(b"a\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"a\n")
+                os.kill(server.process.pid, signal.SIGSTOP)
+                try:
+                    process.stdin.write(b"b\nc\n")
+                    process.stdin.flush()
+                    wait_for("it has read the lines", lambda pipe=process.stdin: waiting_bytes(pipe) == 0)
+                    process.send_signal(signal.SIGINT)
+                    out, said = process.communicate(timeout=PATIENCE)
+                finally:
+                    os.kill(server.process.pid, signal.SIGCONT)
+                self.assertEqual(process.returncode, 128 + signal.SIGINT, said)
+                self.assertEqual(out.decode().splitlines(), printed)
+                self.assertIn(says, said.decode())
+                with server.client() as client:  # what was printed is what the server has when it continues
+                    self.assertEqual(client.must("BF.MEXISTS", "f", "a", "b", "c"), [1, 1, 1])
+                    client.must("DEL", "f")
 
     def test_without_an_answer_nothing_is_printed(self):
         server, address = self.cut(b"EXISTS", cuts=1 << 30)
@@ -389,7 +422,8 @@ class LostConnectionTest(Commands, RedisTest):
         with server.client() as client:
             client.must("BF.RESERVE", "f", 0.01, 100, "DELETABLE")
             client.must("BF.MADD", "f", "a", "a")
-            self.assertEqual(self.mankai("remove", address, "a"), ["unknown\ta"])
+            self.assertEqual(self.mankai("remove", address, "a", code=4, says="1 key is not known to be removed"),
+                             ["unknown\ta"])
             self.assertEqual(client.must("BF.EXISTS", "f", "a"), 1)
 
     def test_counts_may_be_too_high(self):
@@ -504,7 +538,7 @@ class FakeServerTest(Commands, unittest.TestCase):
             server, address = self.fake(BF_INSERT=form, BF_MEXISTS=form, BF_REM=form)
             with self.subTest(form=form):
                 self.assertEqual(self.dedup(address, ["a", "b"], code=3, says=says), ["a", "b"])
-                self.assertIn("confirmed 2 lines", self.said)
+                self.assertIn("confirm 2 lines", self.said)
                 self.assertIn("fake.sock", self.said)
                 self.assertEqual(self.mankai("add", "--ack", address, "a", "b", code=3, says=says), [])
                 self.assertEqual(self.mankai("check", address, "a", "b", code=3, says=says), [])
@@ -571,7 +605,7 @@ class FakeServerTest(Commands, unittest.TestCase):
         """The first attempt may have been run: its lines are printed, although the second one added nothing."""
         replies = iter([None, b"-OOM command not allowed\r\n"])
         _, address = self.fake(BF_INSERT=lambda _: next(replies))
-        self.assertEqual(self.dedup(address, ["a", "b"], code=4, says="confirmed 2 lines"), ["a", "b"])
+        self.assertEqual(self.dedup(address, ["a", "b"], code=4, says="confirm 2 lines"), ["a", "b"])
         self.assertIn("OOM", self.said)
 
     def test_what_was_refused_is_not_printed(self):
