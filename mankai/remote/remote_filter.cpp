@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "mankai/base/duration.hpp"
 #include "mankai/base/number.hpp"
 #include "mankai/remote/shards.hpp"
 #include "mankai/url/canonical_url.hpp"
@@ -247,7 +248,34 @@ Result<void> RemoteFilter::find(const std::optional<RemoteCreation>& creation) {
       return refuse(ErrorCode::invalid_argument, "the shards are of different types; delete those that are wrong");
     }
   }
-  return set_type(types.front().text);
+  MANKAI_TRY(set_type(types.front().text));
+  return address_.ttl && !was_created_ ? check_ttl() : Result<void>();
+}
+
+// A cuckoo filter does not say its time to live.
+Result<void> RemoteFilter::check_ttl() {
+  if (type_ == RemoteType::cuckoo) {
+    return {};
+  }
+  std::vector<RedisReply> replies(1);  // nil: keys of other types do not expire
+  if (type_ == RemoteType::bloom) {
+    MANKAI_ASSIGN(replies, call_all(kInfo.front(), std::array<std::string_view, 1>{"TTL"}));
+  }
+  for (const RedisReply& reply : replies) {
+    if (!reply.error().empty()) {
+      return within(to_text(address_), Result<void>(refused_by_redis(reply.error())));
+    }
+    const RedisReply& fact = reply.members.size() == 1 ? reply.members.front() : reply;
+    const auto seconds = to_number<double>(fact.text);
+    constexpr double kRounding = 0.001;  // to milliseconds
+    if (!seconds || std::abs(*seconds - std::chrono::duration<double>(*address_.ttl).count()) > kRounding) {
+      return refuse(ErrorCode::invalid_argument,
+                    (seconds ? "the keys of this filter expire after " + fact.text + " seconds, not after"
+                             : std::string("the keys of this filter do not expire, unlike those with")) +
+                        " ttl=" + mankai::to_text(*address_.ttl) + "; leave ttl= out, or give another key");
+    }
+  }
+  return {};
 }
 
 Result<void> RemoteFilter::create(const RemoteCreation& creation) {

@@ -146,6 +146,7 @@ class RemoteFilter {
                                                          std::span<const std::string_view> more);
   [[nodiscard]] Result<std::vector<RedisReply>> types();
   [[nodiscard]] Result<void> set_type(std::string_view name);
+  [[nodiscard]] Result<void> check_ttl();
   [[nodiscard]] std::unexpected<Error> refuse(ErrorCode code, const std::string& why) const;
   [[nodiscard]] std::unexpected<Error> unexpected_reply(std::string_view command) const;
   void send_part(Batch& batch, std::span<const std::string_view> keys, std::span<const std::uint64_t> numbers,

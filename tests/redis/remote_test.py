@@ -106,6 +106,19 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.dedup(self.at("sharded", "&shards=4"), ["a"], "--keys", "4000")
         self.assertEqual(self.client.must("BF.INFO", "sharded{0}", "CAPACITY"), [1000 + 127])
 
+    def test_another_ttl_of_an_existing_filter_is_an_error(self):
+        for ttl in ("1h", "7d", "90s", "100ms", "1234567us"):
+            address = self.at(f"seen{ttl}", f"&shards=2&fpr=0.001&ttl={ttl}")
+            self.assertEqual([self.dedup(address, ["a"]), self.dedup(address, ["a", "b"])], [["a"], ["b"]])
+        self.dedup(self.at("seen1h", "&shards=2&ttl=2h"), [], code=2, says="expire after 3600 seconds, not after ttl=2h")
+        self.dedup(self.at("seen1h", "&shards=2"), ["a"])
+        self.mankai("add", self.at("plain", "&keys=9"), "a")
+        self.client.must("URL.RESERVE", "pages", 0.001, 1000)
+        self.client.must("CONFIG", "SET", "bf.layout", "valkey-bloom")
+        self.mankai("add", self.at("valkey", "&keys=9"), "a")
+        for key in ("plain", "pages", "valkey"):
+            self.mankai("add", self.at(key, "&ttl=1h"), "b", code=2, says="do not expire")
+
     def test_each_type_is_created_with_shards(self):
         reserved = {"bf": 'mankai-bf', "cf": 'mankai-cf', "cbf": 'mankai-cb', "url": 'mankai-ur'}
         lines = urls(900)
