@@ -72,6 +72,14 @@ std::unexpected<Error> not_in_a_server(const Subcommand& subcommand, const Optio
           "the server's commands, such as BF.RESERVE, BF.MERGE and DEL");
 }
 
+// Whether a text is an address whose scheme is not that of a filter in a server, such as http:// or REDIS://.
+bool has_other_scheme(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const std::size_t end = text.find("://");
+  return end != std::string_view::npos && end > 0 && std::ranges::all_of(text.substr(0, end), is_letter) &&
+         !is_remote_address(text);
+}
+
 // Passes the parsed values to the option. Repeating it is an error unless it is_repeatable.
 Result<void> deliver(const Subcommand& subcommand, const Option& option, const std::vector<std::string>& values) {
   if (values.size() > 1 && !option.is_repeatable) {
@@ -83,6 +91,11 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
   for (const std::string& value : values) {
     if (option.kind == ValueKind::file && is_remote_address(value)) {
       return not_in_a_server(subcommand, option);
+    }
+    if (option.kind == ValueKind::file_or_server && has_other_scheme(value)) {
+      return wrong_usage(subcommand, option.name +
+                                         ": unknown kind of address; give redis://, rediss:// or unix:/PATH, or a "
+                                         "file, with ./ in front if its name contains ://");
     }
     if (is_file(option.kind) && value.empty()) {
       return wrong_usage(subcommand, option.name +

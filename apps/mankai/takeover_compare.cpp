@@ -339,6 +339,9 @@ Report report_of(const TakeoverCompareRequest& request, const Comparison& compar
 Result<int> run(const TakeoverCompareRequest& request) {
   MANKAI_ASSIGN(auto older, address_of(request.old_address, "MANKAI_REDIS_OLD_PASSWORD"));
   MANKAI_ASSIGN(auto newer, address_of(request.new_address, "MANKAI_REDIS_PASSWORD"));
+  if (to_text(older) == to_text(newer)) {
+    say("warning: both addresses are " + to_text(older) + ", which is compared with itself");
+  }
   MANKAI_ASSIGN(auto state, read_state(request));
   MANKAI_ASSIGN(auto probes, probes_of(request));
   if (state.is_done != 0) {

@@ -23,12 +23,15 @@ std::unexpected<Error> closed_by_server() { return fail(ErrorCode::io, "no conne
 }  // namespace
 
 std::unexpected<Error> refused_by_redis(std::string_view reply) {
-  constexpr std::array<std::string_view, 8> kLasting = {"WRONGTYPE", "NOAUTH",          "WRONGPASS",   "NOPERM",
-                                                        "ERR AUTH",  "ERR Client sent", "ERR invalid", "ERR DB index"};
+  constexpr std::array<std::string_view, 7> kLasting = {"WRONGTYPE",       "WRONGPASS",   "NOPERM",      "ERR AUTH",
+                                                        "ERR Client sent", "ERR invalid", "ERR DB index"};
   constexpr std::size_t kMostShown = 512;
   const std::string said = "Redis says: " + std::string(reply.substr(0, kMostShown));
   if (reply.starts_with("ERR unknown command")) {
     return fail(ErrorCode::invalid_argument, said + "; the server must load mankai-redis.so, of this version or later");
+  }
+  if (reply.starts_with("NOAUTH")) {
+    return fail(ErrorCode::invalid_argument, said + "; give the password, to commands in MANKAI_REDIS_PASSWORD");
   }
   const bool is_lasting = std::ranges::any_of(kLasting, [&](std::string_view word) { return reply.starts_with(word); });
   return fail(is_lasting ? ErrorCode::invalid_argument : ErrorCode::io, said);

@@ -422,7 +422,7 @@ class MirrorTest(RedisTest):
         self.fill(("a", 1))
         self.build()
         where = self.mirror(server)
-        self.mankai("sync", "--once", "b.mk", *where, code=2, says="NOAUTH")
+        self.mankai("sync", "--once", "b.mk", *where, code=2, says="in MANKAI_REDIS_PASSWORD")
         for password, code, says in (("wrong", 2, "WRONGPASS"), ("secret", 0, "loaded")):
             environment = {**os.environ, "MANKAI_REDIS_PASSWORD": password}
             self.mankai("sync", "--once", "b.mk", *where, code=code, says=says, env=environment)

@@ -185,6 +185,10 @@ class OneServerRemoteTest(Commands, OneServerTest):
         for option in ("--forget=7d", "--kind=bloom", "--grow", "--durability=always", "--hash=xxh3"):
             self.mankai("dedup", "--state", self.at("f"), option, code=2, says="in a file")
 
+    def test_addresses_of_other_kinds_are_errors(self):
+        for address in ("http://127.0.0.1/seen", f"REDIS://:secret@127.0.0.1:{self.server.port}/seen"):
+            self.dedup(address, ["a"], code=2, says="--state: unknown kind of address")
+
     def test_user_and_password(self):
         self.client.must("ACL", "SETUSER", "bot", "on", ">secret", "+@all", "~*")
         plain = f"127.0.0.1:{self.server.port}/seen"
@@ -691,7 +695,7 @@ class TlsTest(Commands, RedisTest):
         self.assertEqual(self.dedup(f"rediss://localhost:{port}/seen?{whole}", lines), lines)
         self.assertEqual(self.dedup(f"rediss://127.0.0.1:{port}/seen?{whole}", [*lines, "b"]), ["b"])
         server = f"rediss://localhost:{port}"
-        self.mankai("takeover", "compare", f"{server}?{whole}", f"{server}?{whole}")
+        self.mankai("takeover", "compare", f"{server}?{whole}", f"{server}?{whole}", says="compared with itself")
         self.mankai("takeover", "compare", server, f"{server}?{whole}", code=2, says="with cacert=FILE")
         self.mankai("takeover", "compare", server, f"{server}?cafile=x", code=2, says="'cafile' is not an option")
         self.dedup(f"rediss://localhost:{port}/seen?{shown}", [], code=2, says="certificate is not accepted")

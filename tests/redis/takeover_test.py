@@ -417,7 +417,7 @@ class FixturesTest(OneServerTest):
         payload = unpacked(next(case for case in fixture("forged.json.gz") if "t-digests" in case["ask"])["data"])
         self.assertIsInstance(self.client.call("RESTORE", "digest", 0, payload), Error)
         self.assertIn('key "digest" of type TDIS-TYPE: t-digests are not taken over: delete them on the source, '
-                      "or set t-digests to carry", server.log(10**6))
+                      "or set bf.t-digests to carry", server.log(10**6))
 
 
 class Primary(threading.Thread):

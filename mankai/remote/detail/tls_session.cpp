@@ -132,9 +132,12 @@ std::unexpected<Error> TlsSession::broken(int code) const {
   const auto verdict = SSL_get_verify_result(session_.get());
   if (verdict != X509_V_OK) {
     ERR_clear_error();
-    return fail(ErrorCode::invalid_argument, std::string("the server's certificate is not accepted: ") +
-                                                 X509_verify_cert_error_string(verdict) +
-                                                 "; give the authority's certificate with cacert=FILE");
+    const bool is_of_another_name =
+        verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH;
+    return fail(ErrorCode::invalid_argument,
+                std::string("the server's certificate is not accepted: ") + X509_verify_cert_error_string(verdict) +
+                    (is_of_another_name ? "; give a host that its subjectAltName has"
+                                        : "; give the authority's certificate with cacert=FILE"));
   }
   return fail(ErrorCode::io, "TLS: " + last_reason());
 }

@@ -29,7 +29,7 @@ class TDigestKey {
   [[nodiscard]] static Result<std::unique_ptr<TDigestKey>> load(Io* io, std::size_t /*format*/, int /*version*/) {
     if (on_load.value == kRefuse) {
       return fail(ErrorCode::unsupported_version,
-                  "t-digests are not taken over: delete them on the source, or set t-digests to carry");
+                  "t-digests are not taken over: delete them on the source, or set bf.t-digests to carry");
     }
     IoReader reader(io);
     auto key = std::make_unique<TDigestKey>();
