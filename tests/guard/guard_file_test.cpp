@@ -65,13 +65,13 @@ TEST_F(GuardFileTest, has_each_change_when_the_call_returns) {
 
 TEST_F(GuardFileTest, is_not_touched_for_the_sake_of_one_wrong_rule) {
   GuardFile file = GuardFile::open(path_, GuardFile::Mode::write).value();
-  const FileIdentity before = file.identity();
+  const FileStamp before = stamp_of(path_).value();
   const auto added = file.add(Rules{"a.example", "/path"});
   EXPECT_EQ(added.error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(added.error().detail.find("/path") != std::string::npos);
   EXPECT_EQ(answer("a.example"), Answer::ok);
   EXPECT_EQ(file.add(Rules{"evil.example"}).value().unchanged, 1U);
-  EXPECT_EQ(identify(path_).value(), before);
+  EXPECT_EQ(stamp_of(path_).value(), before);
 }
 
 // Rules that a hash cannot tell apart are found by nobody by chance: here the digest of one is another's.
