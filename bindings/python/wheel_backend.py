@@ -30,7 +30,10 @@ def platform_of(extension: pathlib.Path) -> str:
         symbols = subprocess.run(["objdump", "-T", extension], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return f"linux_{machine}"
-    needed = max((tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([0-9]+\.[0-9]+)", symbols)))
+    versions = [tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([0-9]+\.[0-9]+)", symbols)]
+    if not versions:  # another C library
+        return f"linux_{machine}"
+    needed = max(versions)
     return f"manylinux_{needed[0]}_{needed[1]}_{machine}"
 
 

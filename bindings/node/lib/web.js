@@ -4,16 +4,24 @@
 const { Guard } = require('./guard.js');
 const { withDefaults } = require('./common.js');
 
-/** The values of the named parameters in the query and in a body that was parsed before. */
+/** The texts in a value that a parser of queries or bodies made: `?url[0]=a` and `?url[x]=a` are arrays and objects. */
+function* textsIn(value) {
+  const found = new Set([value]); // a loop over a set also visits what is added meanwhile
+  for (const one of found) {
+    if (typeof one === 'string') yield one;
+    else if (typeof one === 'object' && one !== null) for (const part of Object.values(one)) found.add(part);
+  }
+}
+
+/** The values of the named parameters in the query, and in a query and a body that were parsed before. */
 function* valuesOf(request, parameters) {
   const target = request.originalUrl ?? request.url ?? '';
   const question = target.indexOf('?');
   const query = new URLSearchParams(question < 0 ? '' : target.slice(question));
   for (const name of parameters) {
     yield* query.getAll(name);
-    const value = typeof request.body === 'object' && request.body !== null ? request.body[name] : undefined;
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (typeof one === 'string') yield one;
+    for (const parsed of [request.query, request.body]) {
+      if (typeof parsed === 'object' && parsed !== null) yield* textsIn(parsed[name]);
     }
   }
 }

@@ -65,6 +65,24 @@ test('a server of node:http', async (t) => {
   assert.equal(await askStrict('/'), 200);
 });
 
+test('values that a parser nested', () => {
+  const check = guardMiddleware({ guard });
+  const isRefused = (request) => {
+    let isPassed = false;
+    check({ url: '/', ...request }, { setHeader() {}, end() {} }, () => { isPassed = true; });
+    return !isPassed;
+  };
+  for (const url of [['http://evil.example'], { x: 'http://evil.example' }, [{ x: ['http://a.example', 'http://evil.example'] }]]) {
+    assert.equal(isRefused({ query: { url } }), true);
+    assert.equal(isRefused({ body: { url } }), true);
+    assert.equal(isRefused({ query: { other: url } }), false);
+  }
+  const cycle = { x: 'http://fine.example' };
+  cycle.itself = cycle;
+  assert.equal(isRefused({ body: { url: cycle } }), false);
+  assert.equal(isRefused({ body: { url: new Array(1e6).fill(1) } }), false);
+});
+
 test('wrong options of the middleware are errors', () => {
   assert.throws(() => guardMiddleware(), /guard is a Guard/);
   assert.throws(() => guardMiddleware({ guard, status: '403' }), TypeError);

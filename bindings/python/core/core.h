@@ -24,6 +24,9 @@ int mankai_add_errors(PyObject* module);
 /* Converts the outcome of a call that returns nothing. */
 static inline PyObject* none_or_raise(int code) { return code == MANKAI_OK ? Py_NewRef(Py_None) : mankai_raise(code); }
 
+/* A converter of PyArg_Parse ("O&"): an integer from 0 to 2^64 - 1. "K" would wrap others. */
+int mankai_uint64(PyObject* object, void* number);
+
 /* Converts new memory of the library, freed here, to a str. */
 PyObject* mankai_take_text(char* text);
 /* Converts new entries of the hottest keys, freed here, to a list of tuples. */
@@ -91,25 +94,38 @@ static inline void release_key(Key* key) {
   }
 }
 
+/* Reads a key, and then the library's handle, since reading a key may run code that closes the object. Raises and
+ * returns NULL after an error. */
+static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) {
+  if (!key_of(object, key)) {
+    return NULL;
+  }
+  void* pointer = pointer_of(self);
+  if (pointer == NULL) {
+    release_key(key);
+  }
+  return pointer;
+}
+
 /* Runs `call`, an expression with `pointer` (the library's handle) and `key` whose value is a code, for one key;
  * returns from the function after an error. */
-#define ONE_KEY(self, object, call)               \
-  Key key;                                        \
-  void* pointer = pointer_of(self);               \
-  if (pointer == NULL || !key_of(object, &key)) { \
-    return NULL;                                  \
-  }                                               \
-  int code = MANKAI_OK;                           \
-  if (((Handle*)(self))->waits) {                 \
-    BEGIN_WAITING(self)                           \
-    code = (call);                                \
-    END_WAITING(self)                             \
-  } else {                                        \
-    code = (call);                                \
-  }                                               \
-  release_key(&key);                              \
-  if (code != MANKAI_OK) {                        \
-    return mankai_raise(code);                    \
+#define ONE_KEY(self, object, call)                    \
+  Key key;                                             \
+  void* pointer = pointer_and_key(self, object, &key); \
+  if (pointer == NULL) {                               \
+    return NULL;                                       \
+  }                                                    \
+  int code = MANKAI_OK;                                \
+  if (((Handle*)(self))->waits) {                      \
+    BEGIN_WAITING(self)                                \
+    code = (call);                                     \
+    END_WAITING(self)                                  \
+  } else {                                             \
+    code = (call);                                     \
+  }                                                    \
+  release_key(&key);                                   \
+  if (code != MANKAI_OK) {                             \
+    return mankai_raise(code);                         \
   }
 
 /* A function of a whole object that may wait for the disk. */
@@ -130,7 +146,7 @@ static inline void release_key(Key* key) {
 /* What a call does with many keys: through an array of keys, or packed. Called without the interpreter's lock. */
 typedef struct Many Many;
 struct Many {
-  void* pointer; /* the library's handle */
+  void* pointer; /* the library's handle; set again before each call, since reading keys may run code that closes it */
   int (*keys)(Many* many, const mankai_key* keys, size_t first, size_t count);
   int (*packed)(Many* many, const mankai_packed* keys, size_t first);
   size_t result_bytes;    /* per key; 0: none */
@@ -139,6 +155,7 @@ struct Many {
   const uint64_t* ids;    /* per key, or NULL */
   double strength;        /* of put */
   const uint32_t* values; /* of put */
+  bool waits;             /* for the disk, so few keys release the lock, too */
   bool scalars;           /* set by mankai_many: the keys were a list or a tuple */
   size_t count;           /* set by mankai_many */
 };

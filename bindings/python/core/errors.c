@@ -5,16 +5,16 @@ static PyObject* base_error = NULL;
 static PyObject* closed_error = NULL;
 static PyObject* errors[16] = {NULL};
 
-PyObject* mankai_raise(int code) {
+static PyObject* raise_error(int code, const char* text, int os_error) {
   PyObject* type = code > 0 && code < 16 && errors[code] != NULL ? errors[code] : base_error;
-  PyObject* message = PyUnicode_DecodeUTF8(mankai_last_error(), (Py_ssize_t)strlen(mankai_last_error()), "replace");
+  PyObject* message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
   PyObject* error = message != NULL ? PyObject_CallFunctionObjArgs(type, message, NULL) : NULL;
   Py_XDECREF(message);
   if (error == NULL) {
     return NULL;
   }
   PyObject* name = PyUnicode_FromString(mankai_code_name(code));
-  PyObject* number = PyLong_FromLong(mankai_last_os_error());
+  PyObject* number = PyLong_FromLong(os_error);
   if (name != NULL && number != NULL && PyObject_SetAttrString(error, "code", name) == 0 &&
       PyObject_SetAttrString(error, "os_error", number) == 0) {
     PyErr_SetObject(type, error);
@@ -23,6 +23,23 @@ PyObject* mankai_raise(int code) {
   Py_XDECREF(number);
   Py_DECREF(error);
   return NULL;
+}
+
+PyObject* mankai_raise(int code) { return raise_error(code, mankai_last_error(), mankai_last_os_error()); }
+
+int mankai_uint64(PyObject* object, void* number) {
+  PyObject* integer = PyNumber_Index(object);
+  if (integer == NULL) {
+    return 0;
+  }
+  *(unsigned long long*)number = PyLong_AsUnsignedLongLong(integer);
+  Py_DECREF(integer);
+  if (PyErr_Occurred() == NULL) {
+    return 1;
+  }
+  PyErr_Clear();
+  raise_error(MANKAI_INVALID_ARGUMENT, "a number is negative or above 2^64 - 1", 0);
+  return 0;
 }
 
 void* mankai_raise_closed(void) {

@@ -32,8 +32,8 @@ static PyObject* create_file(PyObject* type, PyObject* arguments) {
   unsigned long long interval_us = 0;
   int replace = 0;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&sIKp", PyUnicode_FSConverter, &path, &spec, &durability, &interval_us,
-                        &replace)) {
+  if (!PyArg_ParseTuple(arguments, "O&sIO&p", PyUnicode_FSConverter, &path, &spec, &durability, mankai_uint64,
+                        &interval_us, &replace)) {
     return NULL;
   }
   const mankai_file_options options = mankai_options(durability, interval_us, replace);
@@ -50,8 +50,8 @@ static PyObject* open_file(PyObject* type, PyObject* arguments) {
   unsigned durability = 0;
   unsigned long long interval_us = 0;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&pIKp", PyUnicode_FSConverter, &path, &is_writable, &durability, &interval_us,
-                        &trusts)) {
+  if (!PyArg_ParseTuple(arguments, "O&pIO&p", PyUnicode_FSConverter, &path, &is_writable, &durability, mankai_uint64,
+                        &interval_us, &trusts)) {
     return NULL;
   }
   mankai_file_options options = mankai_options(durability, interval_us, 0);
@@ -94,8 +94,12 @@ static PyObject* to_bytes(PyObject* self, PyObject* unused) {
 static PyObject* save(PyObject* self, PyObject* arguments) {
   PyObject* path = NULL;
   int replace = 0;
-  mankai_filter* filter = pointer_of(self);
-  if (filter == NULL || !PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+    return NULL;
+  }
+  mankai_filter* filter = pointer_of(self); /* after the path, whose __fspath__ may close it */
+  if (filter == NULL) {
+    Py_DECREF(path);
     return NULL;
   }
   const mankai_file_options options = mankai_options(0, 0, replace);
@@ -123,8 +127,8 @@ static PyObject* copy(PyObject* self, PyObject* unused) {
 static int contains(PyObject* self, PyObject* object) {
   Key key;
   bool outcome = false;
-  mankai_filter* filter = pointer_of(self);
-  if (filter == NULL || !key_of(object, &key)) {
+  mankai_filter* filter = pointer_and_key(self, object, &key);
+  if (filter == NULL) {
     return -1;
   }
   const int code = mankai_may_contain_one(filter, key.data, key.bytes, &outcome);
@@ -311,8 +315,8 @@ static PyObject* counts(PyObject* self, PyObject* keys) {
 
 static PyObject* advance(PyObject* self, PyObject* object) {
   int64_t time_us = 0;
-  mankai_filter* filter = pointer_of(self);
-  return filter != NULL && mankai_time_of(object, &time_us) ? none_or_raise(mankai_advance(filter, time_us)) : NULL;
+  mankai_filter* filter = mankai_time_of(object, &time_us) ? pointer_of(self) : NULL;
+  return filter != NULL ? none_or_raise(mankai_advance(filter, time_us)) : NULL;
 }
 
 static PyObject* merge(PyObject* self, PyObject* other) {
@@ -326,9 +330,11 @@ static PyObject* merge(PyObject* self, PyObject* other) {
     return NULL;
   }
   int code = MANKAI_OK;
+  ++((Handle*)other)->calls; /* close() of the other raises, too */
   BEGIN_WAITING(self)
   code = mankai_merge(filter, added);
   END_WAITING(self)
+  --((Handle*)other)->calls;
   return none_or_raise(code);
 }
 
@@ -574,7 +580,7 @@ static PyObject* plan(PyObject* module, PyObject* arguments) {
   double fpr = 0;
   unsigned long long bytes = 0;
   char* json = NULL;
-  if (!PyArg_ParseTuple(arguments, "KdK", &keys, &fpr, &bytes)) {
+  if (!PyArg_ParseTuple(arguments, "O&dO&", mankai_uint64, &keys, &fpr, mankai_uint64, &bytes)) {
     return NULL;
   }
   const int code = mankai_plan(keys, fpr, bytes, &json);

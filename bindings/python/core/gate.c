@@ -82,7 +82,7 @@ static PyObject* position_of(int code, uint64_t position, bool has_position) {
     PyObject* object = NULL;                                                                          \
     unsigned long long after = 0;                                                                     \
     mankai_gate_answer answer = {0, true};                                                            \
-    if (!PyArg_ParseTuple(arguments, "O|K", &object, &after)) {                                       \
+    if (!PyArg_ParseTuple(arguments, "O|O&", &object, mankai_uint64, &after)) {                       \
       return NULL;                                                                                    \
     }                                                                                                 \
     ONE_KEY(self, object, mankai_##name##_maybe(pointer, key.data, key.bytes, after, &answer))        \
@@ -153,8 +153,8 @@ static PyObject* gate_create(PyObject* type, PyObject* arguments) {
   mankai_gate_request request = {.size = sizeof request};
   mankai_gate_options options = {0};
   mankai_gate* gate = NULL;
-  if (!PyArg_ParseTuple(arguments, "KdzzzKp", &keys, &request.fpr, &request.hash, &request.seed, &request.source_id,
-                        &memo_bytes, &ignores_reports)) {
+  if (!PyArg_ParseTuple(arguments, "O&dzzzO&p", mankai_uint64, &keys, &request.fpr, &request.hash, &request.seed,
+                        &request.source_id, mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   request.keys = keys;
@@ -171,8 +171,8 @@ static PyObject* gate_open(PyObject* type, PyObject* arguments) {
   int ignores_reports = 0;
   mankai_gate_options options = {0};
   mankai_gate* gate = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&IKKp", PyUnicode_FSConverter, &path, &durability, &interval_us, &memo_bytes,
-                        &ignores_reports)) {
+  if (!PyArg_ParseTuple(arguments, "O&IO&O&p", PyUnicode_FSConverter, &path, &durability, mankai_uint64, &interval_us,
+                        mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   options_of(memo_bytes, ignores_reports, &options);
@@ -186,8 +186,12 @@ static PyObject* gate_open(PyObject* type, PyObject* arguments) {
 static PyObject* gate_save(PyObject* self, PyObject* arguments) {
   PyObject* path = NULL;
   int replace = 0;
+  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+    return NULL;
+  }
   mankai_gate* gate = pointer_of(self);
-  if (gate == NULL || !PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+  if (gate == NULL) {
+    Py_DECREF(path);
     return NULL;
   }
   const mankai_file_options options = mankai_options(0, 0, replace);
@@ -233,16 +237,16 @@ static PyObject* gate_apply(PyObject* self, PyObject* arguments) {
   unsigned long long position = 0;
   int clears = 0;
   mankai_gate_changes changes = {.size = sizeof changes};
-  mankai_gate* gate = pointer_of(self);
-  if (gate == NULL || !PyArg_ParseTuple(arguments, "O!O!Kpz", &PyList_Type, &inserted, &PyList_Type, &erased, &position,
-                                        &clears, &changes.mark)) {
+  if (!PyArg_ParseTuple(arguments, "O!O!O&pz", &PyList_Type, &inserted, &PyList_Type, &erased, mankai_uint64, &position,
+                        &clears, &changes.mark)) {
     return NULL;
   }
   int64_t* integers[2] = {NULL, NULL};
   mankai_key* in = keys_of(inserted, &integers[0]);
   mankai_key* out = in != NULL ? keys_of(erased, &integers[1]) : NULL;
+  mankai_gate* gate = out != NULL ? pointer_of(self) : NULL;
   PyObject* done = NULL;
-  if (out != NULL) {
+  if (gate != NULL) {
     changes.inserted = in;
     changes.inserted_count = (size_t)PyList_Size(inserted);
     changes.erased = out;
@@ -253,6 +257,8 @@ static PyObject* gate_apply(PyObject* self, PyObject* arguments) {
     code = mankai_gate_apply(gate, &changes, position);
     END_WAITING(self)
     done = none_or_raise(code);
+  }
+  if (out != NULL) {
     PyMem_Free(out);
     PyMem_Free(integers[1]);
   }
@@ -327,7 +333,8 @@ static PyObject* follower_open(PyObject* type, PyObject* arguments) {
   int ignores_reports = 0;
   mankai_gate_options options = {0};
   mankai_gate_follower* follower = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&Kp", PyUnicode_FSConverter, &path, &memo_bytes, &ignores_reports)) {
+  if (!PyArg_ParseTuple(arguments, "O&O&p", PyUnicode_FSConverter, &path, mankai_uint64, &memo_bytes,
+                        &ignores_reports)) {
     return NULL;
   }
   options_of(memo_bytes, ignores_reports, &options);

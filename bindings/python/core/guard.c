@@ -77,8 +77,12 @@ static PyObject* to_bytes(PyObject* self, PyObject* unused) {
 static PyObject* save(PyObject* self, PyObject* arguments) {
   PyObject* path = NULL;
   int replace = 0;
+  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+    return NULL;
+  }
   mankai_guard* guard = pointer_of(self);
-  if (guard == NULL || !PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
+  if (guard == NULL) {
+    Py_DECREF(path);
     return NULL;
   }
   const mankai_file_options options = mankai_options(0, 0, replace);
@@ -98,8 +102,8 @@ static PyObject* check(PyObject* self, PyObject* object) {
   mankai_guard_answer answer = MANKAI_GUARD_OK;
   size_t bytes = 0;
   Key key;
-  mankai_guard* guard = pointer_of(self);
-  if (guard == NULL || !key_of(object, &key)) {
+  mankai_guard* guard = pointer_and_key(self, object, &key);
+  if (guard == NULL) {
     return NULL;
   }
   int code = mankai_guard_check(guard, key.data, key.bytes, &answer, rule, kRoom, &bytes);
@@ -173,7 +177,7 @@ static PyObject* change(PyObject* self, PyObject* arguments) {
   PyObject* rules = NULL;
   PyObject* id = Py_None;
   Change made = {0};
-  Many many = {.pointer = pointer_of(self), .keys = change_keys, .results = (char*)&made};
+  Many many = {.pointer = pointer_of(self), .keys = change_keys, .results = (char*)&made, .waits = true};
   if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "iO!O", &made.which, &PyList_Type, &rules, &id)) {
     return NULL;
   }
@@ -184,10 +188,7 @@ static PyObject* change(PyObject* self, PyObject* arguments) {
       return NULL;
     }
   }
-  const bool waits = ((Handle*)self)->waits;
-  ((Handle*)self)->waits = true;
   PyObject* none = mankai_many(self, &many, rules, NULL, NULL, NULL);
-  ((Handle*)self)->waits = waits;
   Py_XDECREF(none);
   return none != NULL ? PyLong_FromUnsignedLongLong(made.changed) : NULL;
 }
@@ -292,13 +293,16 @@ static PyObject* builder_add_list(PyObject* self, PyObject* arguments) {
   PyObject* path = NULL;
   int is_allow_list = 0;
   mankai_list_options options = {.size = sizeof options};
-  mankai_guard_builder* builder = pointer_of(self);
-  if (builder == NULL ||
-      !PyArg_ParseTuple(arguments, "z#OIpz", &text, &bytes, &path, &options.format, &is_allow_list, &options.column)) {
+  if (!PyArg_ParseTuple(arguments, "z#OIpz", &text, &bytes, &path, &options.format, &is_allow_list, &options.column)) {
     return NULL;
   }
   PyObject* name = NULL;
   if (path != Py_None && !PyUnicode_FSConverter(path, &name)) {
+    return NULL;
+  }
+  mankai_guard_builder* builder = pointer_of(self);
+  if (builder == NULL) {
+    Py_XDECREF(name);
     return NULL;
   }
   options.is_allow_list = is_allow_list != 0 ? 1U : 0U;

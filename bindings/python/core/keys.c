@@ -12,6 +12,13 @@ static int raise_key_type(PyObject* object) {
   return false;
 }
 
+static bool integer_key(PyObject* object, Key* key) {
+  key->integer = PyLong_AsLongLong(object);
+  key->data = (const char*)&key->integer;
+  key->bytes = sizeof key->integer;
+  return key->integer != -1 || PyErr_Occurred() == NULL;
+}
+
 bool mankai_other_key(PyObject* object, Key* key) {
   if (PyBytes_Check(object)) {
     char* data = NULL;
@@ -28,14 +35,15 @@ bool mankai_other_key(PyObject* object, Key* key) {
     return key->data != NULL;
   }
   if (PyLong_Check(object) && !PyBool_Check(object)) {
-    key->integer = PyLong_AsLongLong(object);
-    key->data = (const char*)&key->integer;
-    key->bytes = sizeof key->integer;
-    return key->integer != -1 || PyErr_Occurred() == NULL;
+    return integer_key(object, key);
   }
   if (PyObject_CheckBuffer(object)) {
-    if (PyObject_GetBuffer(object, &key->view, PyBUF_SIMPLE) != 0) {
+    if (PyObject_GetBuffer(object, &key->view, PyBUF_ND) != 0) {
       return false;
+    }
+    if (key->view.ndim == 0) { /* a number of numpy: an integer is the same key whatever its size */
+      PyBuffer_Release(&key->view);
+      return PyIndex_Check(object) ? integer_key(object, key) : raise_key_type(object);
     }
     key->has_view = true;
     key->data = key->view.buf;
@@ -88,6 +96,7 @@ typedef struct Call {
   PyObject* results; /* bytearray, or NULL */
   Py_buffer views[3];
   bool has_view[3];
+  bool is_part; /* of the keys: more may follow */
 } Call;
 
 static bool make_results(Call* call, size_t count) {
@@ -114,9 +123,11 @@ static bool make_results(Call* call, size_t count) {
 static bool check_arrays(const Call* call, size_t count) {
   for (int i = 0; i < 3; ++i) {
     const size_t width = i == 2 ? sizeof(uint32_t) : sizeof(uint64_t);
-    if (call->has_view[i] && (size_t)call->views[i].len != (call->many->count + count) * width) {
-      PyErr_Format(PyExc_ValueError, "%zu keys, but %zu %s", call->many->count + count,
-                   (size_t)call->views[i].len / width,
+    const size_t found = (size_t)call->views[i].len / width;
+    const size_t needed = call->many->count + count;
+    if (call->has_view[i] &&
+        ((size_t)call->views[i].len % width != 0 || found < needed || (found > needed && !call->is_part))) {
+      PyErr_Format(PyExc_ValueError, "%zu keys, but %zu %s", needed, found,
                    i == 0   ? "times"
                    : i == 1 ? "ids"
                             : "values");
@@ -143,7 +154,11 @@ static bool run_keys(Call* call, const mankai_key* keys, size_t count) {
   }
   int code = MANKAI_OK;
   Many* many = call->many;
-  if (count < kManyKeys && !call->self->waits) {
+  many->pointer = pointer_of((PyObject*)call->self);
+  if (many->pointer == NULL) {
+    return false;
+  }
+  if (count < kManyKeys && !call->self->waits && !many->waits) {
     code = many->keys(many, keys, many->count, count);
   } else {
     BEGIN_WAITING(call->self)
@@ -159,6 +174,10 @@ static bool run_packed(Call* call, const mankai_packed* keys) {
   }
   int code = MANKAI_OK;
   Many* many = call->many;
+  many->pointer = pointer_of((PyObject*)call->self);
+  if (many->pointer == NULL) {
+    return false;
+  }
   BEGIN_WAITING(call->self)
   code = many->packed(many, keys, many->count);
   END_WAITING(call->self)
@@ -284,6 +303,18 @@ static bool run_texts(Call* call, const Py_buffer* view, size_t count, ptrdiff_t
   return is_done;
 }
 
+/* The native letter for integers of an array, since a letter means another size after '=' and '<'; 0 if there is none.
+ */
+static char native_format(char format, Py_ssize_t bytes) {
+  const bool is_signed = strchr("hilq", format) != NULL;
+  switch (bytes) {
+    case 2: return is_signed ? 'h' : 'H';
+    case 4: return is_signed ? 'i' : 'I';
+    case 8: return is_signed ? 'q' : 'Q';
+    default: return '\0';
+  }
+}
+
 static bool read_integer(const char* item, char format, int64_t* integer) {
   switch (format) {
 #define READ(code, type)                \
@@ -297,10 +328,8 @@ static bool read_integer(const char* item, char format, int64_t* integer) {
     READ('H', unsigned short)
     READ('i', int)
     READ('I', unsigned)
-    READ('l', long)
     READ('q', long long)
 #undef READ
-    case 'L':
     case 'Q': {
       uint64_t value;
       memcpy(&value, item, sizeof value);
@@ -312,7 +341,7 @@ static bool read_integer(const char* item, char format, int64_t* integer) {
 }
 
 static bool run_integers(Call* call, const Py_buffer* view, size_t count, ptrdiff_t step, char format) {
-  if ((format == 'l' || format == 'q') && step == 8) {
+  if (format == 'q' && step == 8) {
     const mankai_packed packed = {
         .size = sizeof packed, .data = view->buf, .data_bytes = count * 8, .width = 8, .count = count};
     return run_packed(call, &packed);
@@ -351,6 +380,9 @@ static bool run_object_array(Call* call, const Py_buffer* view, size_t count, pt
   return is_done;
 }
 
+/* Most keys of an array: one item that is repeated (a stride of 0) has any length, and sizes must not overflow. */
+static const size_t kMostKeys = SIZE_MAX / 64;
+
 static bool run_buffer(Call* call, PyObject* keys) {
   Py_buffer view;
   if (PyObject_GetBuffer(keys, &view, PyBUF_RECORDS_RO) != 0) {
@@ -360,15 +392,20 @@ static bool run_buffer(Call* call, PyObject* keys) {
   if (*format == '<' || *format == '@' || *format == '=') {
     ++format;
   }
-  const char last = format[0] != '\0' ? format[strlen(format) - 1] : '\0';
+  const bool is_swapped = *format == '>' || *format == '!';
+  const char last = format[0] != '\0' && !is_swapped ? format[strlen(format) - 1] : '\0';
   bool is_done = false;
   if (view.ndim != 1) {
     PyErr_Format(PyExc_ValueError, "keys are an array of one dimension, not of %d", view.ndim);
   } else {
     const size_t count = (size_t)view.shape[0];
-    const ptrdiff_t step = view.strides[0];
-    if (strchr("hHiIlLqQ", last) != NULL && last != '\0' && format[1] == '\0') {
-      is_done = run_integers(call, &view, count, step, last);
+    const ptrdiff_t step = view.strides != NULL ? view.strides[0] : view.itemsize; /* NULL: arrays of ctypes */
+    const bool is_integer = last != '\0' && strchr("hHiIlLqQ", last) != NULL && format[1] == '\0';
+    const char integer = is_integer ? native_format(last, view.itemsize) : '\0';
+    if (count > kMostKeys) {
+      PyErr_NoMemory();
+    } else if (integer != '\0') {
+      is_done = run_integers(call, &view, count, step, integer);
     } else if (last == 's' || last == 'w') {
       is_done = run_texts(call, &view, count, step, last == 'w');
     } else if (last == 'O' && format[1] == '\0') {
@@ -464,17 +501,39 @@ static bool run_arrow(Call* call, PyObject* keys) {
     const struct ArrowSchema* schema = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
     const struct ArrowArray* array =
         schema != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
-    is_done = array != NULL && run_arrow_array(call, schema, array);
+    const bool is_taken = array != NULL && (schema->release == NULL || array->release == NULL);
+    if (is_taken) {
+      PyErr_SetString(PyExc_ValueError, "the Arrow array was released or moved; export it again");
+    }
+    is_done = array != NULL && !is_taken && run_arrow_array(call, schema, array);
   }
   Py_DECREF(pair);
   return is_done;
 }
 
+/* What releases an array or a schema may be code of Python, which must not run while an exception is set. */
+#define RELEASE(name, struct_type)                \
+  static void release_##name(struct_type* it) {   \
+    PyObject* error[3];                           \
+    PyErr_Fetch(&error[0], &error[1], &error[2]); \
+    if (it->release != NULL) {                    \
+      it->release(it);                            \
+    }                                             \
+    PyErr_Restore(error[0], error[1], error[2]);  \
+  }
+RELEASE(array, struct ArrowArray)
+RELEASE(schema, struct ArrowSchema)
+
 static bool run_arrow_stream(Call* call, PyObject* keys) {
   PyObject* capsule = PyObject_CallMethod(keys, "__arrow_c_stream__", NULL);
   struct ArrowArrayStream* stream = capsule != NULL ? PyCapsule_GetPointer(capsule, "arrow_array_stream") : NULL;
   struct ArrowSchema schema = {0};
+  if (stream != NULL && stream->release == NULL) {
+    PyErr_SetString(PyExc_ValueError, "the Arrow stream was released or moved; export it again");
+    stream = NULL;
+  }
   bool is_done = stream != NULL && stream->get_schema(stream, &schema) == 0;
+  call->is_part = true;
   bool is_more = is_done;
   while (is_more) {
     struct ArrowArray array = {0};
@@ -482,17 +541,17 @@ static bool run_arrow_stream(Call* call, PyObject* keys) {
     is_more = is_done && array.release != NULL;
     if (is_more) {
       is_done = run_arrow_array(call, &schema, &array);
-      array.release(&array);
+      release_array(&array);
       is_more = is_done;
     }
   }
+  call->is_part = false;
+  is_done = is_done && check_arrays(call, 0);
   if (!is_done && PyErr_Occurred() == NULL) {
     const char* text = stream != NULL ? stream->get_last_error(stream) : NULL;
     PyErr_SetString(PyExc_ValueError, text != NULL ? text : "the Arrow stream failed");
   }
-  if (schema.release != NULL) {
-    schema.release(&schema);
-  }
+  release_schema(&schema);
   Py_XDECREF(capsule);
   return is_done;
 }

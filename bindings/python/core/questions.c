@@ -15,8 +15,9 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
   int canonical = 0;
   mankai_seen_request request = {.size = sizeof request};
   mankai_seen* seen = NULL;
-  if (!PyArg_ParseTuple(arguments, "OzKdzzKiIKI", &path, &request.kind, &keys, &request.fpr, &request.hash,
-                        &request.seed, &window_us, &canonical, &durability, &interval_us, &sharing)) {
+  if (!PyArg_ParseTuple(arguments, "OzO&dzzO&iIO&I", &path, &request.kind, mankai_uint64, &keys, &request.fpr,
+                        &request.hash, &request.seed, mankai_uint64, &window_us, &canonical, &durability, mankai_uint64,
+                        &interval_us, &sharing)) {
     return NULL;
   }
   PyObject* name = NULL;
@@ -43,8 +44,8 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
 static int seen_contains(PyObject* self, PyObject* object) {
   Key key;
   bool outcome = false;
-  mankai_seen* seen = pointer_of(self);
-  if (seen == NULL || !key_of(object, &key)) {
+  mankai_seen* seen = pointer_and_key(self, object, &key);
+  if (seen == NULL) {
     return -1;
   }
   const int code = mankai_seen_may_contain_one(seen, key.data, key.bytes, &outcome);
@@ -208,8 +209,8 @@ static PyObject* confirmed_open(PyObject* type, PyObject* arguments) {
   int canonical = 0;
   mankai_confirmed_request request = {.size = sizeof request};
   mankai_confirmed* confirmed = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&Kdzzi", PyUnicode_FSConverter, &path, &keys, &request.fpr, &request.hash,
-                        &request.seed, &canonical)) {
+  if (!PyArg_ParseTuple(arguments, "O&O&dzzi", PyUnicode_FSConverter, &path, mankai_uint64, &keys, &request.fpr,
+                        &request.hash, &request.seed, &canonical)) {
     return NULL;
   }
   request.keys = keys;
@@ -289,9 +290,10 @@ static PyObject* hot_open(PyObject* type, PyObject* arguments) {
   unsigned long long numbers[6] = {0};
   mankai_hot_request request = {.size = sizeof request};
   mankai_hot* hot = NULL;
-  if (!PyArg_ParseTuple(arguments, "OKKKKzzKKIIK", &path, &numbers[0], &numbers[1], &numbers[2], &numbers[3],
-                        &request.hash, &request.seed, &numbers[4], &numbers[5], &request.rounding, &durability,
-                        &interval_us)) {
+  if (!PyArg_ParseTuple(arguments, "OO&O&O&O&zzO&O&IIO&", &path, mankai_uint64, &numbers[0], mankai_uint64, &numbers[1],
+                        mankai_uint64, &numbers[2], mankai_uint64, &numbers[3], &request.hash, &request.seed,
+                        mankai_uint64, &numbers[4], mankai_uint64, &numbers[5], &request.rounding, &durability,
+                        mankai_uint64, &interval_us)) {
     return NULL;
   }
   PyObject* name = NULL;
@@ -373,14 +375,14 @@ static PyObject* hot_above(PyObject* self, PyObject* object) {
 
 static PyObject* hot_advance(PyObject* self, PyObject* object) {
   int64_t time_us = 0;
-  mankai_hot* hot = pointer_of(self);
-  return hot != NULL && mankai_time_of(object, &time_us) ? none_or_raise(mankai_hot_advance(hot, time_us)) : NULL;
+  mankai_hot* hot = mankai_time_of(object, &time_us) ? pointer_of(self) : NULL;
+  return hot != NULL ? none_or_raise(mankai_hot_advance(hot, time_us)) : NULL;
 }
 
 static PyObject* hot_accept_until(PyObject* self, PyObject* object) {
   int64_t time_us = 0;
-  mankai_hot* hot = pointer_of(self);
-  return hot != NULL && mankai_time_of(object, &time_us) ? none_or_raise(mankai_hot_accept_until(hot, time_us)) : NULL;
+  mankai_hot* hot = mankai_time_of(object, &time_us) ? pointer_of(self) : NULL;
+  return hot != NULL ? none_or_raise(mankai_hot_accept_until(hot, time_us)) : NULL;
 }
 
 WHOLE(hot_begin, mankai_hot_begin(pointer))

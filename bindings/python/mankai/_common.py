@@ -29,6 +29,8 @@ def is_array(keys: Any) -> bool:
         memoryview(keys).release()
     except TypeError:
         return isinstance(keys, str)  # an error of the extension, which says why
+    except ValueError:
+        return True  # times of numpy: an error of prepare
     return True
 
 
@@ -50,16 +52,20 @@ def prepare(keys: Any) -> Any:
     return keys
 
 
+def bytes_of_out(out: Any, count: int) -> memoryview:
+    view = memoryview(out).cast("B")
+    if view.readonly or view.nbytes != count:
+        raise ValueError(f"out is read-only or has {view.nbytes} bytes; the results have {count}")
+    return view
+
+
 def as_results(found: Any, keys: Any, kind: str, out: Any = None) -> Any:
     """Bytes of results as numpy array if numpy is in use and the keys were no list, else as memoryview.
 
     `kind` is the format of one result: "?" or "I".
     """
     if out is not None:
-        view = memoryview(out).cast("B")
-        if view.nbytes != len(found):
-            raise ValueError(f"out has {view.nbytes} bytes, the results have {len(found)}")
-        view[:] = bytes(found)
+        bytes_of_out(out, len(found))[:] = bytes(found)
         return out
     numpy: Any = sys.modules.get("numpy")
     if isinstance(found, list):
@@ -82,6 +88,10 @@ def batches(keys: Any) -> Iterator[Any]:
 
 def many(call: Callable[[Any], Any], keys: Any, kind: str = "?", out: Any = None) -> Any:
     """Runs call(keys) -> list or bytearray for arrays, lists and iterables."""
+    if out is not None:
+        keys = keys if is_array(keys) else list(keys)
+        if hasattr(keys, "__len__"):
+            bytes_of_out(out, len(keys))  # an error before the call adds keys
     if isinstance(keys, (list, tuple)):
         return as_results(call(keys), keys, kind, out)
     if is_array(keys):
@@ -120,12 +130,11 @@ def duration_us(seconds: Any) -> int:
 
 def times_us(at: Any, count: int = 0) -> Any:
     """Times per key as an array of 64-bit integers; one time counts for all keys."""
-    if hasattr(at, "dtype"):
+    if hasattr(at, "dtype") and at.ndim:
         if at.dtype.kind == "M":
             return at.astype("datetime64[us]").astype("int64")
-        if at.ndim:
-            numpy = sys.modules["numpy"]
-            return numpy.rint(at.astype("float64") * 1e6).astype("int64")
+        numpy = sys.modules["numpy"]
+        return numpy.rint(at.astype("float64") * 1e6).astype("int64")
     if isinstance(at, (list, tuple, array.array)):
         return array.array("q", [microseconds(one) for one in at])
     return array.array("q", [microseconds(at)]) * count

@@ -90,10 +90,10 @@ def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
     handle._begin()
     try:
         yield batch
+        handle._commit(batch.position)
     except BaseException:
         handle.close()
         raise
-    handle._commit(batch.position)
 
 
 def option_text(value: Any) -> str:
@@ -208,6 +208,8 @@ class Filter(_core.Filter):
 
         Other iterables are added in batches of 65,536. ids: one per key. at: one time, or one per key.
         """
+        if ids is not None and at is not None:
+            raise TypeError("keys have ids or times, not both")
         if ids is not None or at is not None:
             keys = prepare(keys) if is_array(keys) else list(keys)
             ids = array.array("Q", ids) if ids is not None else None

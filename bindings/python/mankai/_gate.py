@@ -124,7 +124,13 @@ class Gate(_Queries, _core.Gate):
 
 def _key(key: Any) -> Any:
     """A key whose bytes stay as they are during a call."""
-    return bytes(key) if isinstance(key, (bytearray, memoryview)) else key
+    if isinstance(key, (str, bytes, int)):
+        return key
+    try:
+        view = memoryview(key)
+    except TypeError:
+        return key  # an error of the extension, which says why
+    return view.tobytes() if view.ndim else key  # without a dimension: an integer of numpy
 
 
 class GateFollower(_Queries, _core.GateFollower):
@@ -166,8 +172,9 @@ class GateFollower(_Queries, _core.GateFollower):
 
     def _end_thread(self) -> None:
         if self._stop is not None:
-            self._stop.set()
-            self._thread.join()
+            if self._thread.is_alive():  # not in the child of a fork, where the event may stay locked
+                self._stop.set()
+                self._thread.join()
             self._stop = None
 
     def close(self) -> None:

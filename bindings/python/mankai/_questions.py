@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import enum
+import itertools
 import os
 from typing import Any, Callable, Iterable, Iterator, TypeVar
 
@@ -97,7 +98,7 @@ class Seen(_core.Seen):
         iterator = iter(items)
         size = 64
         while True:
-            chunk = [item for item, _ in zip(iterator, range(size))]
+            chunk = list(itertools.islice(iterator, size))
             if not chunk:
                 return
             size = min(2 * size, 4096)
@@ -174,7 +175,7 @@ class ConfirmedSeen(_core.ConfirmedSeen):
     def first(self, items: Iterable[T], *, key: Callable[[T], Any] | None = None) -> Iterator[T]:
         """Yields the items whose key is new, in order; commits after each batch that was consumed."""
         iterator = iter(items)
-        while chunk := [item for item, _ in zip(iterator, range(4096))]:
+        while chunk := list(itertools.islice(iterator, 4096)):
             keys = chunk if key is None else [key(item) for item in chunk]
             for item, answer in zip(chunk, self.observe_many(keys)):
                 if answer is not Confirmed.REPEAT:

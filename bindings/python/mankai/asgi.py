@@ -36,8 +36,9 @@ class GuardMiddleware:
             await self.app(scope, receive, send)
             return
         values = form_values(scope.get("query_string", b"").decode("utf-8", "replace"), self.parameters)
-        headers = dict(scope.get("headers", ()))
-        if scope.get("method") == "POST" and is_form(headers.get(b"content-type", b"").decode("latin-1")):
+        # Applications differ in which one of repeated headers they use.
+        has_form = any(name == b"content-type" and is_form(value.decode("latin-1")) for name, value in scope.get("headers", ()))
+        if scope.get("method") == "POST" and has_form:
             messages: list[dict[str, Any]] = []
             body = b""
             while True:

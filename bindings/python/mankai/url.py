@@ -51,7 +51,9 @@ def _call(call: Any, *arguments: Any) -> Any:
     try:
         return call(*arguments)
     except _core.InvalidArgument as error:
-        raise InvalidUrl(str(error)) from None
+        invalid = InvalidUrl(str(error))
+        invalid.code = error.code
+        raise invalid from None
 
 
 def canonical(raw: Any, *, rules: str = "default") -> str:

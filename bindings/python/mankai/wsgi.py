@@ -28,16 +28,20 @@ class GuardMiddleware:
         self.blocks_invalid = blocks_invalid
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        values = form_values(environ.get("QUERY_STRING", ""), self.parameters)
+        # WSGI has the bytes of the query as Latin-1 (PEP 3333); applications read them as UTF-8.
+        query = environ.get("QUERY_STRING", "").encode("latin-1", "replace").decode("utf-8", "replace")
+        values = form_values(query, self.parameters)
         if environ.get("REQUEST_METHOD") == "POST" and is_form(environ.get("CONTENT_TYPE", "")):
             try:
-                length = int(environ.get("CONTENT_LENGTH") or 0)
+                length = max(0, int(environ.get("CONTENT_LENGTH") or 0))
             except ValueError:
                 length = 0
-            if length > MAX_FORM_BYTES:
+            if environ.get("wsgi.input_terminated"):  # a chunked body has no length
+                length = MAX_FORM_BYTES + 1
+            body = environ["wsgi.input"].read(min(length, MAX_FORM_BYTES + 1))
+            if len(body) > MAX_FORM_BYTES:
                 start_response("413 Content Too Large", [("Content-Type", TEXT)])
                 return [b"form too large\n"]
-            body = environ["wsgi.input"].read(length)
             environ["wsgi.input"] = io.BytesIO(body)
             values += form_values(body.decode("utf-8", "replace"), self.parameters)
         if blocked_url(self.guard, values, self.blocks_invalid) is not None:

@@ -41,7 +41,7 @@ def wsgi_get(app, query="", body=None, content_type="application/x-www-form-urle
     return int(seen["status"][:3]), text
 
 
-def asgi_get(app, query="", chunks=None):
+def asgi_get(app, query="", chunks=None, more_headers=()):
     """Sends one request and returns status and body."""
     messages = [{"type": "http.request", "body": chunk, "more_body": index + 1 < len(chunks or [b""])}
                 for index, chunk in enumerate(chunks or [b""])]
@@ -55,6 +55,7 @@ def asgi_get(app, query="", chunks=None):
     headers = [(b"host", b"test")]
     if chunks is not None:
         headers.append((b"content-type", b"application/x-www-form-urlencoded"))
+    headers.extend(more_headers)
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET" if chunks is None else "POST",
              "scheme": "http", "path": "/", "raw_path": b"/", "query_string": query.encode(), "root_path": "", "headers": headers,
              "client": ("127.0.0.1", 1), "server": ("test", 80)}
@@ -83,6 +84,25 @@ class WsgiTest(unittest.TestCase):
         self.assertEqual(wsgi_get(self.app, body=b"url=http://good.example/"), (200, b"app:url=http://good.example/"))
         self.assertEqual(wsgi_get(self.app, body=b"url=http://evil.example/", content_type="text/plain")[0], 200)
         self.assertEqual(wsgi_get(self.app, body=bytes(2 << 20))[0], 413)
+
+    def test_bytes_of_utf_8_in_the_query(self):
+        app = mankai.wsgi.GuardMiddleware(self.app.app, guard_of("évil.example"))
+        self.assertEqual(wsgi_get(app, "url=http://évil.example/".encode().decode("latin-1"))[0], 403)
+
+    def test_a_chunked_form_has_no_length(self):
+        def app(environ, start_response):
+            start_response("200 OK", [])
+            return [environ["wsgi.input"].read()]
+
+        def post(body):
+            environ = {"REQUEST_METHOD": "POST", "CONTENT_TYPE": "application/x-www-form-urlencoded", "QUERY_STRING": "",
+                       "wsgi.input": io.BytesIO(body), "wsgi.input_terminated": True}
+            seen = []
+            text = b"".join(mankai.wsgi.GuardMiddleware(app, self.app.guard)(environ, lambda status, headers: seen.append(status)))
+            return int(seen[0][:3]), text
+        self.assertEqual(post(b"url=http://evil.example/")[0], 403)
+        self.assertEqual(post(b"url=http://good.example/"), (200, b"url=http://good.example/"))
+        self.assertEqual(post(bytes(2 << 20))[0], 413)
 
     def test_what_is_no_url_is_refused_on_request(self):
         strict = mankai.wsgi.GuardMiddleware(self.app.app, self.app.guard, blocks_invalid=True)
@@ -116,6 +136,10 @@ class AsgiTest(unittest.TestCase):
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://ev", b"il.example/"])[0], 403)
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://go", b"od.example/"]), (200, b"app:url=http://good.example/"))
         self.assertEqual(asgi_get(self.app, chunks=[bytes(1 << 20)] * 3)[0], 413)
+
+    def test_any_of_repeated_headers_makes_a_form(self):
+        text = [(b"content-type", b"text/plain")]
+        self.assertEqual(asgi_get(self.app, chunks=[b"url=http://evil.example/"], more_headers=text)[0], 403)
 
     def test_other_protocols_pass(self):
         seen = []

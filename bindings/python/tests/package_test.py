@@ -2,6 +2,7 @@
 
 Usage: PYTHONPATH=build/python python3 package_test.py
 """
+import array
 import copy
 import ctypes
 import datetime
@@ -102,6 +103,41 @@ class KeysTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.filter.contains_many(["a"], out=out)
 
+    def test_out_that_does_not_fit_is_an_error_before_keys_are_added(self):
+        for out in (bytearray(1), bytes(2)):
+            for keys in (["a", "b"], iter(["a", "b"])):
+                with self.assertRaises(ValueError):
+                    self.filter.observe_many(keys, out=out)
+        self.assertEqual(self.filter.observe_many(["a", "b"]), [False, False])
+
+    def test_code_of_an_argument_that_closes_the_object(self):
+        class Path:
+            def __fspath__(self):
+                made.close()
+                return os.devnull
+
+        class Keys(list):
+            def __iter__(self):
+                made.close()
+                return super().__iter__()
+
+        class Key:
+            def __buffer__(self, flags):
+                made.close()
+                return memoryview(b"a")
+
+        calls = [lambda: made.save(Path()), lambda: made.contains_many(Keys(["a"])), lambda: made.observe_many(Keys(["a"] * 1000))]
+        if sys.version_info >= (3, 12):
+            calls += [lambda: Key() in made, lambda: made.add(Key()), lambda: made.observe_many(["a", Key()])]
+        for call in calls:
+            made = mankai.Filter.create(keys=1000)
+            with self.assertRaises(mankai.Closed):
+                call()
+
+    def test_keys_have_ids_or_times(self):
+        with self.assertRaisesRegex(TypeError, "not both"):
+            self.filter.update(["a"], ids=[1], at=1.0)
+
     def test_a_list_that_changes_during_the_call_is_harmless(self):
         keys = list(URLS)
         stop = threading.Event()
@@ -195,6 +231,56 @@ class ArrayTest(unittest.TestCase):
         array = Exporter(b"vu", [None, views, b"xx" + long, sizes], 2)
         self.assertEqual(list(self.filter.contains_many(array)), [True, True])
 
+    def test_an_arrow_stream_of_several_arrays(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        parts = [texts([b"a", b"b"]), texts([b"c"]), texts([b"d", b"e"])]
+
+        class Chunks:
+            def __len__(self):
+                return 5
+
+            def __arrow_c_stream__(self, requested_schema=None):
+                rest = list(parts)
+
+                def get_schema(_, schema):
+                    ctypes.memmove(schema, ctypes.addressof(parts[0].schema), ctypes.sizeof(ArrowSchema))
+                    return 0
+
+                def get_next(_, array):
+                    if rest:
+                        ctypes.memmove(array, ctypes.addressof(rest.pop(0).array), ctypes.sizeof(ArrowArray))
+                    return 0
+                get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+                end = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+                self.functions = (get(get_schema), get(get_next), end(lambda _: None), end(lambda _: None))
+                self.stream = (ctypes.c_void_p * 5)(*[ctypes.cast(one, ctypes.c_void_p) for one in self.functions])
+                if self.is_released:
+                    self.stream[3] = None
+                return new(ctypes.addressof(self.stream), b"arrow_array_stream", None)
+            is_released = False
+        chunks = Chunks()
+        self.assertEqual(list(self.filter.contains_many(chunks)), [True, False, False, False, False])
+        seen = mankai.Seen(keys=1000, window=100)
+        self.assertEqual(list(seen.observe_many(chunks, at=[1.0, 2.0, 3.0, 4.0, 5.0])), [False] * 5)
+        self.assertEqual(list(seen.observe_many(chunks, at=6.0)), [True] * 5)
+        for times in ([7.0] * 4, [7.0] * 6):
+            with self.assertRaisesRegex(ValueError, "keys, but"):
+                seen.observe_many(chunks, at=times)
+        chunks.is_released = True
+        with self.assertRaisesRegex(ValueError, "released"):
+            self.filter.contains_many(chunks)
+        moved = texts([b"a"])
+        moved.array.release = ReleaseArray()
+        with self.assertRaisesRegex(ValueError, "released"):
+            self.filter.contains_many(moved)
+
+    def test_integers_have_the_size_of_the_array(self):
+        keys = (ctypes.c_int32.__ctype_le__ * 3)(7, 8, -1)
+        self.assertEqual(list(self.filter.contains_many(keys)), [True, False, True])
+        with self.assertRaises(TypeError):
+            self.filter.contains_many((ctypes.c_int32.__ctype_be__ * 3)(7, 8, -1))
+
     def test_arrow_arrays_that_are_forged_or_of_another_type_are_errors(self):
         with self.assertRaises((mankai.Error, ValueError)):
             bad = texts([b"a", b"b"])
@@ -222,6 +308,16 @@ class ArrayTest(unittest.TestCase):
         self.assertEqual(self.filter.contains_many(numpy.array(["é☃𝄞", "a"])).tolist(), [True, True])
         with self.assertRaises(OverflowError):
             self.filter.contains_many(numpy.array([2**63], dtype="uint64"))
+        for dtype in ("int8", "int16", "int32", "int64", "uint64"):
+            self.assertIn(numpy.dtype(dtype).type(7), self.filter)
+            self.assertEqual(self.filter.contains_many([numpy.dtype(dtype).type(7)]), [True])
+        for number in (numpy.float64(1.5), numpy.float32(1.5)):
+            with self.assertRaisesRegex(TypeError, "a key is str"):
+                self.filter.add(number)
+        with self.assertRaises(TypeError):  # memoryview: the bytes are not converted
+            self.filter.contains_many(memoryview(numpy.array(["a"], dtype=">U1")))
+        with self.assertRaises(MemoryError):
+            self.filter.contains_many(numpy.broadcast_to(numpy.array(b"a"), 2**62))
         for bad in (numpy.zeros(3), numpy.zeros((2, 2), dtype="int64"), numpy.zeros(2, dtype="datetime64[s]")):
             with self.assertRaises((TypeError, ValueError)):
                 self.filter.contains_many(bad)
@@ -328,6 +424,16 @@ class FilterTest(FolderTest):
         self.assertTrue(made.closed)
         with mankai.Filter.open(path) as read:
             self.assertEqual(read.contains_many(["a", "b"]), [True, False])
+
+    def test_a_batch_with_a_wrong_position_is_not_in_the_file(self):
+        path = self.folder / "f.mk"
+        made = mankai.Filter.create(path, keys=1000)
+        with self.assertRaises(TypeError), made.batch() as batch:
+            made.add("b")
+            batch.position = "text"
+        self.assertTrue(made.closed)
+        with mankai.Filter.open(path) as read:
+            self.assertNotIn("b", read)
 
     def test_a_reader_sees_changes_after_refresh(self):
         path = self.folder / "f.mk"
@@ -458,6 +564,13 @@ class ForkTest(FolderTest):
 
 
 class SeenTest(FolderTest):
+    def test_first_yields_each_item_once(self):
+        items = list(range(10000))
+        self.assertEqual(list(mankai.Seen(keys=20000, fpr=1e-6).first(iter(items))), items)
+        with mankai.ConfirmedSeen(self.folder / "seen.log", keys=20000) as exact:
+            self.assertEqual(list(exact.first(iter(items))), items)
+            self.assertEqual(len(exact), len(items))
+
     def test_it_remembers_over_restarts(self):
         path = self.folder / "seen.mk"
         with mankai.Seen(path, keys=20000, fpr=0.001) as seen:
@@ -594,6 +707,8 @@ class HotTest(FolderTest):
                          {"a": start, "b": start + datetime.timedelta(seconds=1)})
         with self.assertRaises(ValueError):
             hot.observe_many(["a"], at=[1.0, 2.0])
+        hot.observe_many(["c", "d"], at=numpy.datetime64("2026-01-01T00:00:01"))
+        self.assertEqual({entry.text for entry in hot.top(4) if entry.last_seen > start}, {"b", "c", "d"})
 
 
 class GuardTest(FolderTest):
@@ -664,6 +779,14 @@ class GateTest(FolderTest):
             self.assertTrue(gate.maybe("held"))
         gate.apply(removed=["cookie 0"], position=2)
         self.assertEqual(len(gate), 499)
+        for position in (-1, 2**64):
+            with self.assertRaisesRegex(mankai.InvalidArgument, "negative"):
+                gate.apply(position=position)
+        self.assertEqual(gate.position, 2)
+        gate.apply(inserted=[bytearray(b"bytes"), memoryview(b"view"), array.array("B", b"array")], position=3)
+        self.assertTrue(all(gate.maybe(key) for key in (b"bytes", b"view", b"array")))
+        with self.assertRaisesRegex(TypeError, "a key is str"):
+            gate.apply(inserted=[1.5], position=4)
 
     def test_a_follower_follows(self):
         path = self.folder / "gate.mk"
@@ -684,6 +807,13 @@ class GateTest(FolderTest):
 
 
 class UrlTest(unittest.TestCase):
+    def test_an_invalid_url_has_a_code(self):
+        with self.assertRaises(url.InvalidUrl) as caught:
+            url.canonical("http://")
+        with self.assertRaises(mankai.InvalidArgument) as other:
+            mankai.Filter("bloom:keys=-1")
+        self.assertEqual(caught.exception.code, other.exception.code)
+
     def test_canonical_forms_and_parts(self):
         self.assertEqual(url.canonical("HTTP://Example.COM:80/a/../b"), "http://example.com/b")
         parsed = url.parse("https://a.b.co.uk:444/x/y?z")
