@@ -44,7 +44,7 @@ class InstallTest(unittest.TestCase):
                 self.skipTest("no virtual environment: apt-get install python3-venv")
             python = folder / "venv" / "bin" / "python"
             output(python, "-m", "pip", "install", "--no-index", "--no-deps", first)
-            shown = output(python, "-c", "import mankai; f = mankai.Filter.create(keys=9); f.add('a'); print('a' in f, mankai.__file__)",
+            shown = output(python, "-I", "-c", "import mankai; f = mankai.Filter.create(keys=9); f.add('a'); print('a' in f, mankai.__file__)",
                            cwd=folder)
             self.assertIn("True", shown)
             self.assertIn(str(folder), shown)
