@@ -71,6 +71,7 @@ class SharedFilter::Impl {
 
   void checkpoint_by_time();
   // With the lock on the file held:
+  [[nodiscard]] Result<void> check_cells() const;
   [[nodiscard]] Result<void> checkpoint(FileLock& lock);
   [[nodiscard]] Result<void> leave(FileLock& lock);
 
@@ -236,8 +237,8 @@ Result<Cells> cells_of(const std::string& path, FileLock& lock, const StoreOptio
 Result<void> SharedFilter::Impl::start() {
   if (options_.durability != Durability::never) {
     // Each process looks twice per interval, and whoever finds the last checkpoint half as old makes one.
-    MANKAI_TRY(
-        checkpointer_.start(options_.checkpoint_interval / 2, [this](detail::Worker::Wake) { checkpoint_by_time(); }));
+    const Duration period = std::max(options_.checkpoint_interval / 2, Duration(1));
+    MANKAI_TRY(checkpointer_.start(period, [this](detail::Worker::Wake) { checkpoint_by_time(); }));
   }
   Forks::instance().add(use_);
   return {};
@@ -253,7 +254,7 @@ void SharedFilter::Impl::checkpoint_by_time() {
     return;
   }
   // If another process has the turn, it is making a checkpoint.
-  if (auto turn = take_turn(path_, Wait::no, calls_); turn && is_due()) {
+  if (auto turn = take_turn(path_, Wait::no, calls_); turn && is_due() && check_cells()) {
     static_cast<void>(checkpoint(turn->lock));  // durable_sequence() stays; sync() reports why
   }
 }
@@ -265,13 +266,24 @@ Result<void> SharedFilter::Impl::checkpoint(FileLock& lock) {
   return {};
 }
 
+// Others would share cells that somebody put in the place of these, and each group would undo the checkpoints of the
+// other one.
+Result<void> SharedFilter::Impl::check_cells() const { return use_.lock->check_at(shared_path(path_)); }
+
 Result<void> SharedFilter::Impl::sync() {
+  if (is_closed_) {
+    return fail(ErrorCode::invalid_argument, path_ + ": is closed");
+  }
   const std::uint64_t wanted = counts().sequence;
   if (durable() >= wanted) {
     return {};
   }
   MANKAI_ASSIGN(auto turn, take_turn(path_, Wait::yes, calls_));
-  return durable() >= wanted ? Result<void>{} : checkpoint(turn.lock);
+  if (durable() >= wanted) {
+    return {};
+  }
+  MANKAI_TRY(check_cells());
+  return checkpoint(turn.lock);
 }
 
 Result<void> SharedFilter::Impl::close() {
@@ -293,10 +305,16 @@ Result<void> SharedFilter::Impl::close() {
 
 // Nobody else can begin to share the filter meanwhile.
 Result<void> SharedFilter::Impl::leave(FileLock& lock) {
+  const auto checked = check_cells();
   std::move(*use_.lock).release();
+  MANKAI_TRY(checked);
   const auto alone = FileLock::acquire(shared_path(path_), calls_);
-  if (!alone) {
-    return alone.error().code == ErrorCode::locked ? Result<void>{} : std::unexpected(alone.error());
+  if (!alone && alone.error().code == ErrorCode::locked) {
+    return {};
+  }
+  // Somebody may have removed the cells, which are still mapped.
+  if (!alone && alone.error().code != ErrorCode::not_found) {
+    return std::unexpected(alone.error());
   }
   if (durable() < counts().sequence) {
     MANKAI_TRY(checkpoint(lock));
@@ -340,6 +358,7 @@ Result<SharedFilter> SharedFilter::open(const std::string& given, const Make& ma
     MANKAI_ASSIGN(auto filter, make());
     MANKAI_TRY(check_can_share(filter.kind()));
     const auto made = detail::make_store(path, filter, Existing::refuse, {}, calls, options.mode);
+    MANKAI_ASSIGN(path, resolve_links(given, calls));
     turn = take_turn(path, Wait::yes, calls);
     if (!turn && !made) {
       return std::unexpected(made.error());  // no other process has created it

@@ -29,7 +29,8 @@ namespace mankai {
 /// Cost:    a new key costs 8 atomic operations on its cache line (kind bloom: one per probe), a repeat none. Opening
 ///          maps the cells; the first process copies them. A checkpoint copies the image in memory and writes it.
 /// Threads: observe, may_contain of filter(), and the counts from any thread; the other functions one at a time. In a
-///          child process after fork() the first call of observe, sync or close opens the file again.
+///          child process after fork() the first call of observe or sync opens the file again, and must have returned
+///          before other threads use the object. Until then filter() may lack what other processes add.
 class SharedFilter {
  public:
   using Keys = std::span<const std::string_view>;
@@ -67,7 +68,8 @@ class SharedFilter {
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
 
   /// Returns once the disk has everything observed so far: a checkpoint, if the last one lacks something. Waits for
-  /// that of another process. Errors: io; out_of_space; the filter remains usable.
+  /// that of another process. Errors: io, also if another file took the place of FILE or FILE-shared; out_of_space; the
+  /// filter remains usable. invalid_argument after close().
   [[nodiscard]] Result<void> sync();
   /// Ends the use by this process. The last one makes a checkpoint and removes FILE-shared. A second call does nothing.
   /// Errors: as sync; nothing is lost unless the system stops.

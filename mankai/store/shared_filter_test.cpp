@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "mankai/file/file.hpp"
+#include "mankai/filter/parts/image_format.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "mankai/store/shared_format.hpp"
+#include "tests/support/failing_calls.hpp"
 #include "tests/support/requests.hpp"
 
 namespace mankai {
@@ -217,11 +219,14 @@ TEST_F(SharedFilterTest, sync_says_what_survives_a_power_loss) {
 }
 
 TEST_F(SharedFilterTest, a_checkpoint_is_made_by_time) {
-  SharedFilter one = SharedFilter::open(path(), made, {.checkpoint_interval = std::chrono::milliseconds(2)}).value();
-  for (std::size_t round = 0; round < 3; ++round) {
-    EXPECT_EQ(observed(one, round * 100, 100), 0U);
-    while (one.durable_sequence() < one.sequence()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::size_t first = 0;
+  for (const Duration interval : {Duration(std::chrono::milliseconds(2)), Duration(1)}) {
+    SharedFilter one = SharedFilter::open(path(), made, {.checkpoint_interval = interval}).value();
+    for (const std::size_t until = first + 300; first < until; first += 100) {
+      EXPECT_EQ(observed(one, first, 100), 0U);
+      while (one.durable_sequence() < one.sequence()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
     }
   }
 }
@@ -299,6 +304,81 @@ TEST_F(SharedFilterTest, a_file_that_is_replaced_meanwhile_is_not_overwritten) {
   EXPECT_EQ(shared.durable_sequence(), 0U);
   EXPECT_EQ(shared.close().error().code, ErrorCode::io);
   EXPECT_TRUE(fs::exists(cells())) << "what was observed is there";
+}
+
+TEST_F(SharedFilterTest, cells_with_a_damaged_header_do_not_replace_the_file) {
+  SharedFilter shared = opened();
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  shared.sync().value();
+  EXPECT_EQ(observed(shared, 10, 10), 0U);
+  const std::size_t at = kSharedPage + offsetof(ImageHeader, cells_bytes);
+  std::string before(8, '\0');
+  std::ifstream(cells(), std::ios::binary).seekg(static_cast<std::streamoff>(at)).read(before.data(), 8);
+  overwrite(cells(), at, std::string("\xff\xff\xff\xff\xff\0\0\0", 8));
+  EXPECT_EQ(shared.sync().error().code, ErrorCode::corrupt);
+  EXPECT_NE(shared.sync().error().detail.find(cells()), std::string::npos) << shared.sync().error().detail;
+  EXPECT_EQ(shared.durable_sequence(), 10U);
+  overwrite(cells(), at, before);
+  EXPECT_TRUE(shared.close().has_value());
+  EXPECT_EQ(found_in_file(20), 20U);
+}
+
+TEST_F(SharedFilterTest, cells_that_were_removed_are_still_written) {
+  SharedFilter shared = opened();
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  fs::remove(cells());
+  shared.sync().value();
+  EXPECT_EQ(found_in_file(10), 10U);
+  EXPECT_EQ(observed(shared, 10, 10), 0U);
+  shared.close().value();
+  EXPECT_EQ(found_in_file(20), 20U);
+}
+
+// Two groups of processes would undo each other's checkpoints.
+TEST_F(SharedFilterTest, cells_in_the_place_of_those_that_were_removed_are_noticed) {
+  SharedFilter shared = opened();
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  fs::remove(cells());
+  SharedFilter other = opened();
+  EXPECT_EQ(observed(other, 10, 10), 0U);
+  EXPECT_EQ(shared.sync().error().code, ErrorCode::io);
+  EXPECT_EQ(shared.close().error().code, ErrorCode::io);
+  other.close().value();
+  EXPECT_EQ(found_in_file(20), 10U);
+}
+
+// Its cells may have been written by another process long ago, and the file changed since.
+TEST_F(SharedFilterTest, a_closed_filter_writes_nothing) {
+  SharedFilter shared = opened();
+  SharedFilter other = opened();
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  shared.close().value();
+  EXPECT_EQ(observed(other, 10, 10), 0U);
+  EXPECT_EQ(shared.sync().error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(found(shared.filter(), 20), 20U);
+}
+
+// A daemon changes to another folder.
+TEST_F(SharedFilterTest, a_new_file_is_found_from_another_folder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(fs::path(path()).parent_path());
+  SharedFilter shared = SharedFilter::open("seen.mk", made, kNoTimer).value();
+  fs::current_path(before);
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  const auto closed = shared.close();
+  EXPECT_TRUE(closed.has_value()) << closed.error().message();
+  EXPECT_EQ(found_in_file(10), 10U);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(SharedFilterTest, cells_that_cannot_be_removed_are_an_error_of_a_writer) {
+  leave_cells(10);
+  test::FailingCalls calls(system_calls());
+  calls.fail(test::Failure::io, 0, true, "unlink");
+  const auto store = Store::open(path(), {.calls = &calls});
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().code, ErrorCode::io);
+  EXPECT_EQ(found_in_file(10), 10U);
 }
 
 TEST_F(SharedFilterTest, a_plain_image_and_a_journal_are_taken_over) {

@@ -138,6 +138,8 @@ Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const
   const auto image = cells.bytes().subspan(kSharedPage);
   MANKAI_ASSIGN(auto copy, Region::allocate(memory, image.size()));
   copy_words(image, copy.bytes().data());
+  // Damaged by a process that shares it, it must not replace the file.
+  MANKAI_TRY(within(shared_path(path), read_header(copy.bytes(), copy.size())));
   seal_with(copy.bytes(), counts.keys);
   MANKAI_ASSIGN(auto file, NewFile::create(path, Existing::replace, &lock, calls));
   footer.sequence = counts.sequence;
@@ -173,7 +175,10 @@ Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover lef
       MANKAI_TRY(save_shared(path, lock, cells, memory, calls));
     }
   }
-  static_cast<void>(calls.unlink(name.c_str()));
+  // Readers would prefer it to the changes that follow.
+  if (calls.unlink(name.c_str()) != 0) {
+    return system_error(name + ": cannot be removed");
+  }
   return {};
 }
 

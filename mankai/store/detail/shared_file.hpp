@@ -37,13 +37,14 @@ struct SharedCounts {
 [[nodiscard]] Result<AnyFilter> read_shared(const OpenFile& file, const Memory& memory, std::uint64_t& sequence);
 
 /// Writes the filter's file from the mapped cells; returns the sequence that it has. Pre: the lock on the file is held.
-/// Errors: io, also if the file was replaced by another one; out_of_space.
+/// Errors: io, also if the file was replaced by another one; out_of_space; corrupt for a damaged header of the cells.
 [[nodiscard]] Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const MappedFile& cells,
                                                 const Memory& memory, FileCalls& calls);
 
 enum class Leftover : std::uint8_t { save, drop };
 /// Removes the file of shared cells of processes that have ended without closing it, after saving what they did. Pre:
-/// the lock on the file is held. Errors: locked if a process shares the filter; as check_shared and save_shared.
+/// the lock on the file is held. Errors: locked if a process shares the filter; io if it cannot be removed; as
+/// check_shared and save_shared.
 [[nodiscard]] Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover leftover,
                                          const Memory& memory, FileCalls& calls);
 
