@@ -81,9 +81,9 @@ int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
 }
 
 int mankai_copy(const mankai_filter* filter, mankai_filter** copy) {
+  set_null(copy);
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     MANKAI_TRY(check_given(static_cast<const void*>(copy), "copy"));
-    *copy = nullptr;
     MANKAI_ASSIGN(auto made, filter_of_image(any.to_bytes()));
     *copy = handle_of<MemoryFilter>(std::move(made)).release();
     return {};

@@ -181,9 +181,9 @@ int mankai_gate_report(const mankai_gate* gate, const void* key, size_t bytes, c
 }
 
 int mankai_gate_hold_key(const mankai_gate* gate, const void* key, size_t bytes, mankai_gate_hold** hold) {
+  set_null(hold);
   return with_handle(gate, [&](const mankai_gate& handle) -> Result<void> {
     MANKAI_TRY(check_given(static_cast<const void*>(hold), "hold"));
-    *hold = nullptr;
     MANKAI_ASSIGN(const auto view, key_of(key, bytes));
     *hold = new mankai_gate_hold(handle.gate, view);
     return {};
@@ -194,6 +194,7 @@ int mankai_gate_release(mankai_gate_hold* hold) { return close_handle(hold); }
 
 int mankai_gate_apply(mankai_gate* gate, const mankai_gate_changes* changes, uint64_t position) {
   return with_handle(gate, [&](mankai_gate& handle) -> Result<void> {
+    MANKAI_TRY(check_given(changes, "changes"));
     MANKAI_ASSIGN(const auto known, read_sized(changes));
     KeySource inserted(known.inserted, known.inserted_count);
     KeySource erased(known.erased, known.erased_count);

@@ -216,9 +216,9 @@ int mankai_guard_builder_report(const mankai_guard_builder* builder, mankai_guar
 }
 
 int mankai_guard_builder_build(mankai_guard_builder* builder, mankai_guard** guard) {
+  set_null(guard);
   return with_builder(builder, [&](mankai_guard_builder& handle) -> Result<void> {
     MANKAI_TRY(check_given(static_cast<const void*>(guard), "guard"));
-    *guard = nullptr;
     MANKAI_ASSIGN(Guard * built, build_once(handle));
     *guard = new mankai_guard(std::move(*built));
     handle.built.reset();

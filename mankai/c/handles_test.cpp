@@ -236,6 +236,42 @@ void refused(const Function& function, void* handle) {
       << function.name << ": " << mankai_last_error();
 }
 
+TEST(CHandles, a_handle_that_is_not_made_is_null) {
+  const Handles handles;
+  auto* filter = handles.filter;
+  EXPECT_EQ(mankai_copy(nullptr, &filter), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(filter, nullptr);
+  auto* hold = handles.hold;
+  EXPECT_EQ(mankai_gate_hold_key(nullptr, "a", 1, &hold), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(hold, nullptr);
+  auto* guard = handles.guard;
+  EXPECT_EQ(mankai_guard_builder_build(nullptr, &guard), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(guard, nullptr);
+}
+
+// Later versions may give them a meaning, which this one would ignore.
+TEST(CHandles, reserved_fields_must_be_0) {
+  auto seen_request = sized<mankai_seen_request>();
+  seen_request.reserved = 1;
+  mankai_seen* seen = nullptr;
+  EXPECT_EQ(mankai_seen_open(nullptr, &seen_request, nullptr, &seen), MANKAI_INVALID_ARGUMENT);
+  auto file = sized<mankai_file_options>();
+  file.reserved = 1;
+  EXPECT_EQ(mankai_seen_open(nullptr, nullptr, &file, &seen), MANKAI_INVALID_ARGUMENT);
+  auto hot_request = sized<mankai_hot_request>();
+  hot_request.reserved = 1;
+  mankai_hot* hot = nullptr;
+  EXPECT_EQ(mankai_hot_open(nullptr, &hot_request, nullptr, &hot), MANKAI_INVALID_ARGUMENT);
+  auto gate_options = sized<mankai_gate_options>();
+  gate_options.reserved = 1;
+  mankai_gate* gate = nullptr;
+  EXPECT_EQ(mankai_gate_create(nullptr, &gate_options, &gate), MANKAI_INVALID_ARGUMENT);
+  const Handles handles;
+  auto changes = sized<mankai_gate_changes>();
+  changes.reserved = 1;
+  EXPECT_EQ(mankai_gate_apply(handles.gate, &changes, 7), MANKAI_INVALID_ARGUMENT);
+}
+
 TEST(CHandles, null_and_handles_of_another_type_are_refused_by_every_function) {
   const Handles handles;
   for (const auto& [functions, foreign] : {std::pair(functions_of_filters(), static_cast<void*>(handles.gate)),
@@ -250,6 +286,7 @@ TEST(CHandles, null_and_handles_of_another_type_are_refused_by_every_function) {
     }
   }
   EXPECT_EQ(mankai_merge(handles.filter, reinterpret_cast<mankai_filter*>(handles.hot)), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(mankai_gate_apply(handles.gate, nullptr, 7), MANKAI_INVALID_ARGUMENT) << "would lose its changes";
   EXPECT_EQ(mankai_close(reinterpret_cast<mankai_filter*>(handles.hot)), MANKAI_INVALID_ARGUMENT);
   EXPECT_EQ(mankai_hot_close(reinterpret_cast<mankai_hot*>(handles.filter)), MANKAI_INVALID_ARGUMENT);
 }

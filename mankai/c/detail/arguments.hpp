@@ -155,7 +155,8 @@ template <class T, class Use>
 }
 
 /// Reads a struct that begins with its size, from a program built with any version of the header. Fields that the
-/// program lacks are 0. Errors: invalid_argument for an invalid size, and for non-zero fields that this library lacks.
+/// program lacks are 0. Errors: invalid_argument for an invalid size, and for non-zero fields that this library lacks,
+/// also in the place of `reserved`.
 template <class Struct>
 Result<Struct> read_sized(const Struct* given) {
   Struct known{};
@@ -165,11 +166,15 @@ Result<Struct> read_sized(const Struct* given) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const std::size_t size = given->size;
   MANKAI_TRY(check_size(size));
-  if (!is_zero(std::span(bytes, size).subspan(std::min(size, sizeof(Struct))))) {
+  std::copy_n(bytes, std::min(size, sizeof(Struct)), reinterpret_cast<unsigned char*>(&known));
+  bool knows_all = is_zero(std::span(bytes, size).subspan(std::min(size, sizeof(Struct))));
+  if constexpr (requires { known.reserved; }) {
+    knows_all = knows_all && known.reserved == 0;
+  }
+  if (!knows_all) {
     return fail(ErrorCode::invalid_argument,
                 "the options have fields that this library does not support; use a newer one");
   }
-  std::copy_n(bytes, std::min(size, sizeof(Struct)), reinterpret_cast<unsigned char*>(&known));
   return known;
 }
 

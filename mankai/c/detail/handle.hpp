@@ -81,6 +81,14 @@ template <class Handle, class Use>
   return guarded([&]() -> Result<void> { return use(*handle); });
 }
 
+/// For a function of a handle that makes another one: after any error the caller has NULL, which it may close.
+template <class Handle>
+void set_null(Handle** made) noexcept {
+  if (made != nullptr) {
+    *made = nullptr;
+  }
+}
+
 /// Runs the body of a function that makes a handle: `make()` returns a Result<std::unique_ptr<Handle>>.
 template <class Handle, class Make>
 [[nodiscard]] int open_handle(Handle** handle, const char* argument, const Make& make) noexcept {

@@ -39,7 +39,7 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
   if (known.mode > kPermissionBits) {
     return fail(ErrorCode::invalid_argument, "the options' mode has more than permissions: give one up to 0777");
   }
-  if (known.sharing != MANKAI_SHARING_ONE_WRITER || known.reserved != 0) {
+  if (known.sharing != MANKAI_SHARING_ONE_WRITER) {
     return fail(ErrorCode::invalid_argument, "only memories are shared by processes: use mankai_seen_open");
   }
   MANKAI_ASSIGN(const auto durability, durability_of(known.durability));
