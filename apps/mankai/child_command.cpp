@@ -92,9 +92,7 @@ class SpawnSettings {
 class RunningChild {
  public:
   RunningChild(pid_t child, Duration timeout)
-      : child_(child),
-        timeout_(timeout),
-        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout)) {}
+      : child_(child), timeout_(timeout), deadline_(Clock::now() + std::min(timeout, kLongestTimeout)) {}
   RunningChild(const RunningChild&) = delete;
   RunningChild& operator=(const RunningChild&) = delete;
   RunningChild(RunningChild&&) = delete;
@@ -141,10 +139,12 @@ class RunningChild {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr Duration kLongestTimeout = std::chrono::hours(24) * 365 * 100;  // the clock does not overflow before
 
   // While the process is not waited for, no other can have its number.
   [[nodiscard]] int wait() const {
     kill(-child_, SIGKILL);
+    kill(child_, SIGKILL);  // it may have joined another group
     int status = 0;
     while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
     }

@@ -282,6 +282,10 @@ class Commands(Update):
         # One that closed its output.
         self.fails(["sh", "-c", "exec >&- 2>&-; sleep 1000"], "did not end within 500ms", more='timeout = "500ms"')
 
+    def test_the_longest_timeout_is_beyond_the_end_of_the_clock(self):
+        self.sources('name = "c"\ncommand = ["echo", "h.example"]\ntimeout = "365000d"')
+        self.assertEqual(self.states(), {"c": "updated"})
+
     def test_children_that_stay_are_ended(self):
         self.sources(f'name = "c"\ncommand = ["sh", "-c", "sleep 1000 >&- 2>&- & echo $! > {self.dir}/child; echo h.example"]')
         self.assertEqual(self.states(), {"c": "updated"})
