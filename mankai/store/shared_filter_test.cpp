@@ -354,8 +354,10 @@ TEST_F(SharedFilterTest, a_closed_filter_writes_nothing) {
   EXPECT_EQ(observed(shared, 0, 10), 0U);
   shared.close().value();
   EXPECT_EQ(observed(other, 10, 10), 0U);
-  EXPECT_EQ(shared.sync().error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(found(shared.filter(), 20), 20U);
+  const auto synced = shared.sync();
+  ASSERT_FALSE(synced.has_value());
+  EXPECT_EQ(synced.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(other.durable_sequence(), 0U);
 }
 
 // A daemon changes to another folder.
