@@ -116,6 +116,7 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.client.must("URL.RESERVE", "pages", 0.001, 1000)
         self.client.must("CONFIG", "SET", "bf.layout", "valkey-bloom")
         self.mankai("add", self.at("valkey", "&keys=9"), "a")
+        self.client.must("CONFIG", "SET", "bf.layout", "mankai")
         for key in ("plain", "pages", "valkey"):
             self.mankai("add", self.at(key, "&ttl=1h"), "b", code=2, says="do not expire")
 
