@@ -68,7 +68,7 @@ def read_database(build):
     inside = {}
     for entry in entries:
         path = pathlib.Path(entry["file"])
-        if path.is_relative_to(ROOT) and not path.is_relative_to(build) and path.exists():
+        if path.suffix == ".cpp" and path.is_relative_to(ROOT) and not path.is_relative_to(build) and path.exists():
             inside[str(path.relative_to(ROOT))] = entry
     return inside
 

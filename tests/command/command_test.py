@@ -62,7 +62,7 @@ class Addresses(CommandTest):
              "hot ADDRESS", "hot --keys ADDRESS", "add f --input ADDRESS", "check ADDRESS --input ADDRESS",
              "guard build ADDRESS f", "guard build f ADDRESS", "guard build f g --allow ADDRESS", "guard check ADDRESS u",
              "guard add ADDRESS u", "guard remove ADDRESS u", "guard allow ADDRESS u", "guard disallow ADDRESS u",
-             "guard compact ADDRESS", "guard info ADDRESS", "guard serve ADDRESS", "guard load ADDRESS",
+             "guard compact ADDRESS", "guard info ADDRESS", "guard serve ADDRESS",
              "gate build ADDRESS", "gate check ADDRESS k", "gate sync ADDRESS", "gate status ADDRESS", "gate drop ADDRESS", "takeover check ADDRESS")
 
     def test_where_only_files_are_taken_it_is_an_error(self):

@@ -125,7 +125,7 @@ class Compare(CommandTest):
     def test_addresses_are_checked_first(self):
         self.error("takeover", "compare", "nowhere", "redis://127.0.0.1:1", code=2)
         self.error("takeover", "compare", "redis://127.0.0.1/3", "redis://127.0.0.1:1", code=2, says="--database")
-        self.error("takeover", "compare", "unix:/no/socket", "unix:/no/socket", code=INPUT_OUTPUT)
+        self.error("takeover", "compare", "unix:/no/socket", "unix:/no/other", code=INPUT_OUTPUT)
 
     def test_a_state_of_other_servers_is_refused(self):
         self.write("state", b"mankai takeover compare 1\nredis://a redis://b\n")

@@ -19,7 +19,7 @@ for unit in "$scratch"/first/lib/systemd/system/*.service; do
   fi
 done
 if command -v systemd-analyze >/dev/null && [[ -e "$unit" ]]; then
-  systemd-analyze verify "$scratch"/first/lib/systemd/system/mankai-guard*
+  systemd-analyze --man=no verify "$scratch"/first/lib/systemd/system/mankai-guard*
 fi
 mv "$scratch/first" "$scratch/prefix"
 if grep -rIl --exclude-dir=systemd -e "$scratch/first" -e "$build" "$scratch/prefix/lib"; then
