@@ -70,7 +70,7 @@ int mankai_from_image(const void* image, size_t bytes, mankai_filter** filter) {
 
 int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    MANKAI_TRY(check_given(image, "image"));
+    MANKAI_TRY(check_given(static_cast<const void*>(image), "image"));
     MANKAI_TRY(check_given(bytes, "bytes"));
     // Not measured first: a writer could grow the filter in between.
     const std::vector<std::byte> copy = any.to_bytes();

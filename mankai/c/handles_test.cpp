@@ -86,7 +86,7 @@ const std::uint64_t kId = 0;
 const std::uint32_t kValue = 0;
 
 const mankai_packed& one_packed() {
-  static const mankai_packed packed = [] {
+  static const mankai_packed kPacked = [] {
     auto made = sized<mankai_packed>();
     made.data = "a";
     made.data_bytes = 1;
@@ -94,7 +94,7 @@ const mankai_packed& one_packed() {
     made.count = 1;
     return made;
   }();
-  return packed;
+  return kPacked;
 }
 
 #define MANKAI_CALL(function, type, ...)                                                              \

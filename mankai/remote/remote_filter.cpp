@@ -533,6 +533,42 @@ void RemoteFilter::take_error(Batch& batch, std::string_view text) const {
                       : refused_by_redis(text).error().within(to_text(address_));
 }
 
+namespace {
+
+// Adds the facts of one of `shards` replies. Returns false for a reply of another form.
+bool add_facts(const RedisReply& reply, std::size_t shards, RemoteFacts& facts) {
+  const auto bytes = reply.number_of("Size");
+  std::optional<std::uint64_t> keys;
+  for (const std::string_view name : {"Number of items inserted", "Number of items", "Number of URLs", "Names"}) {
+    keys = keys ? keys : reply.number_of(name);
+  }
+  if (!bytes || !keys) {
+    return false;
+  }
+  facts.bytes += *bytes;
+  facts.keys += *keys;
+  if (const auto capacity = reply.number_of("Capacity")) {
+    facts.capacity = facts.capacity.value_or(0) + *capacity;
+  }
+  if (const auto newest = reply.number_of("Newest event")) {
+    constexpr auto kMost = std::chrono::floor<std::chrono::milliseconds>(Duration::max()).count();
+    if (*newest > static_cast<std::uint64_t>(kMost)) {
+      return false;
+    }
+    const Time time(std::chrono::milliseconds(static_cast<std::int64_t>(*newest)));
+    facts.newest = std::max(facts.newest.value_or(time), time);
+  }
+  if (const auto filters = reply.number_of("Number of filters")) {
+    facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
+  }
+  if (const auto fpr = reply.text_of("Error rate")) {
+    facts.fpr_target = facts.fpr_target.value_or(0) + to_number<double>(*fpr).value_or(0) / static_cast<double>(shards);
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
   const std::string_view command = kInfo.at(static_cast<std::size_t>(type_));
   MANKAI_ASSIGN(const auto replies, call_all(command, {}));
@@ -541,33 +577,8 @@ Result<RemoteFacts> RemoteFilter::facts(bool with_fpr) {
     if (!reply.error().empty()) {
       return within(to_text(address_), Result<RemoteFacts>(refused_by_redis(reply.error())));
     }
-    const auto bytes = reply.number_of("Size");
-    std::optional<std::uint64_t> keys;
-    for (const std::string_view name : {"Number of items inserted", "Number of items", "Number of URLs", "Names"}) {
-      keys = keys ? keys : reply.number_of(name);
-    }
-    if (!bytes || !keys) {
+    if (!add_facts(reply, replies.size(), facts)) {
       return unexpected_reply(command);
-    }
-    facts.bytes += *bytes;
-    facts.keys += *keys;
-    if (const auto capacity = reply.number_of("Capacity")) {
-      facts.capacity = facts.capacity.value_or(0) + *capacity;
-    }
-    if (const auto newest = reply.number_of("Newest event")) {
-      constexpr auto kMost = std::chrono::floor<std::chrono::milliseconds>(Duration::max()).count();
-      if (*newest > static_cast<std::uint64_t>(kMost)) {
-        return unexpected_reply(command);
-      }
-      const Time time(std::chrono::milliseconds(static_cast<std::int64_t>(*newest)));
-      facts.newest = std::max(facts.newest.value_or(time), time);
-    }
-    if (const auto filters = reply.number_of("Number of filters")) {
-      facts.sub_filters = facts.sub_filters.value_or(0) + *filters;
-    }
-    if (const auto fpr = reply.text_of("Error rate")) {
-      facts.fpr_target =
-          facts.fpr_target.value_or(0) + to_number<double>(*fpr).value_or(0) / static_cast<double>(replies.size());
     }
   }
   if (!with_fpr || type_name_ != "mankai-bf") {

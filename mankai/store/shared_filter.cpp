@@ -248,7 +248,8 @@ void SharedFilter::Impl::checkpoint_by_time() {
   const auto is_due = [this] {
     const auto last = atomic(header().checkpointed_ns).load(std::memory_order_relaxed);
     const auto age = std::chrono::nanoseconds(static_cast<std::int64_t>(now_ns() - last));
-    return durable() < counts().sequence && (age < age.zero() || 2 * age >= options_.checkpoint_interval);
+    return durable() < counts().sequence &&
+           (age < std::chrono::nanoseconds::zero() || 2 * age >= options_.checkpoint_interval);
   };
   if (!is_due()) {
     return;
@@ -340,7 +341,7 @@ SharedFilter::~SharedFilter() {
   }
 }
 
-Result<SharedFilter> SharedFilter::open(const std::string& given, const Make& make, const StoreOptions& options) {
+Result<SharedFilter> SharedFilter::open(const std::string& path, const Make& make, const StoreOptions& options) {
   if (options.durability == Durability::always) {
     return fail(ErrorCode::invalid_argument,
                 "a filter that processes share cannot be on disk after each call; choose another durability, and sync "
@@ -352,14 +353,14 @@ Result<SharedFilter> SharedFilter::open(const std::string& given, const Make& ma
   }
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   MANKAI_TRY(boot_id(calls));
-  MANKAI_ASSIGN(std::string path, resolve_links(given, calls));
-  auto turn = take_turn(path, Wait::yes, calls);
+  MANKAI_ASSIGN(std::string file, resolve_links(path, calls));
+  auto turn = take_turn(file, Wait::yes, calls);
   if (!turn && turn.error().code == ErrorCode::not_found) {
     MANKAI_ASSIGN(auto filter, make());
     MANKAI_TRY(check_can_share(filter.kind()));
-    const auto made = detail::make_store(path, filter, Existing::refuse, {}, calls, options.mode);
-    MANKAI_ASSIGN(path, resolve_links(given, calls));
-    turn = take_turn(path, Wait::yes, calls);
+    const auto made = detail::make_store(file, filter, Existing::refuse, {}, calls, options.mode);
+    MANKAI_ASSIGN(file, resolve_links(path, calls));
+    turn = take_turn(file, Wait::yes, calls);
     if (!turn && !made) {
       return std::unexpected(made.error());  // no other process has created it
     }
@@ -367,12 +368,12 @@ Result<SharedFilter> SharedFilter::open(const std::string& given, const Make& ma
   if (!turn) {
     return std::unexpected(turn.error());
   }
-  MANKAI_ASSIGN(auto cells, cells_of(path, turn->lock, options, calls));
+  MANKAI_ASSIGN(auto cells, cells_of(file, turn->lock, options, calls));
   MANKAI_ASSIGN(auto filter,
-                within(shared_path(path), filter_from_region(Region::borrow(cells.file.bytes().subspan(kSharedPage)),
+                within(shared_path(file), filter_from_region(Region::borrow(cells.file.bytes().subspan(kSharedPage)),
                                                              Trust::fast, options.memory)));
-  auto impl = std::make_unique<Impl>(path, used, std::move(cells.use), std::move(cells.file), std::move(filter));
-  MANKAI_TRY(within(path, impl->start()));
+  auto impl = std::make_unique<Impl>(file, used, std::move(cells.use), std::move(cells.file), std::move(filter));
+  MANKAI_TRY(within(file, impl->start()));
   return SharedFilter(std::move(impl));
 }
 

@@ -212,19 +212,26 @@ function closeNow(object) {
   }
 }
 
+/** Objects with an open batch. */
+const inBatch = new WeakSet();
+
 /** Runs change(batch) between begin and commit. After an error the object is closed: memory cannot take the changes back. */
 function runBatch(object, begin, commit, change) {
   const batch = { position: new Uint8Array(0) };
   const end = (value) => {
     commit(bytesOf('position', batch.position));
+    inBatch.delete(object);
     return value;
   };
   const fail = (error) => {
+    inBatch.delete(object);
     closeNow(object);
     throw error;
   };
   if (typeof change !== 'function') throw new TypeError('a batch is a function');
+  if (inBatch.has(object)) throw new Error('a batch of this object is open; it would take these changes, too');
   begin();
+  inBatch.add(object);
   let value;
   try {
     value = change(batch);

@@ -153,7 +153,8 @@ class GateFollower extends Queries {
       await this.refresh().catch(() => {});
       isBusy = false;
     };
-    this.#timer = setInterval(refresh, duration('the interval', milliseconds));
+    // setInterval takes 31 bits, and would run all the time beyond them.
+    this.#timer = setInterval(refresh, Math.min(Math.max(duration('the interval', milliseconds), 1), 2 ** 31 - 1));
     this.#timer.unref();
   }
   #endTimer() {

@@ -262,9 +262,32 @@ static size_t put_utf8(char* to, uint32_t character) {
   return 4;
 }
 
+/* Whether an array of texts has no gaps and no text that zeros fill up, so that its keys are of one width. */
+static bool is_full(const Py_buffer* view, size_t count, ptrdiff_t step) {
+  const size_t width = (size_t)view->itemsize;
+  if (step < 0 || (size_t)step != width || width == 0 || width > UINT32_MAX) {
+    return false;
+  }
+  const char* last = (const char*)view->buf + width - 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (last[i * width] == '\0') {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* numpy's fixed-width texts: they end before the zeros that fill them up, as they do in Python. */
 static bool run_texts(Call* call, const Py_buffer* view, size_t count, ptrdiff_t step, bool is_ucs4) {
   const size_t width = (size_t)view->itemsize;
+  if (!is_ucs4 && is_full(view, count, step)) {
+    const mankai_packed packed = {.size = sizeof packed,
+                                  .data = view->buf,
+                                  .data_bytes = count * width,
+                                  .width = (uint32_t)width,
+                                  .count = count};
+    return run_packed(call, &packed);
+  }
   mankai_key* keys = PyMem_Malloc((count + 1) * sizeof *keys);
   char* text = is_ucs4 ? PyMem_Malloc(count * width + 1) : NULL;
   if (keys == NULL || (is_ucs4 && text == NULL)) {

@@ -86,14 +86,19 @@ class Batch:
 
 @contextlib.contextmanager
 def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
+    if getattr(handle, "_is_in_batch", False):
+        raise RuntimeError("a batch of this object is open, here or in another thread; it would take these changes, too")
     batch = Batch(position)
     handle._begin()
+    handle._is_in_batch = True
     try:
         yield batch
         handle._commit(batch.position)
     except BaseException:
         handle.close()
         raise
+    finally:
+        handle._is_in_batch = False
 
 
 def option_text(value: Any) -> str:
@@ -305,6 +310,7 @@ class Filter(_core.Filter):
     def batch(self, position: bytes = b"") -> contextlib.AbstractContextManager[Batch]:
         """Makes one batch of all changes in a `with` block, and stores the position of their source after it.
 
+        Changes of other threads meanwhile are part of it; a second batch of the object is a RuntimeError.
         After an exception the file has none of them, and the filter is closed, since memory cannot take them back.
         """
         return batch_of(self, position)

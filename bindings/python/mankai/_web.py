@@ -7,11 +7,14 @@ from ._guard import Guard
 
 #: Forms that are larger are refused.
 MAX_FORM_BYTES = 1 << 20
+#: Methods whose bodies applications read.
+METHODS = ("POST", "PUT", "PATCH")
 TEXT = "text/plain; charset=utf-8"
 
 
 def is_form(content_type: str) -> bool:
-    return content_type.split(";")[0].strip().lower() == "application/x-www-form-urlencoded"
+    """Whether frameworks read the body as a form of this type; Werkzeug before 2.3 knows two names of it."""
+    return content_type.split(";")[0].strip().lower() in ("application/x-www-form-urlencoded", "application/x-url-encoded")
 
 
 def form_values(text: str, parameters: frozenset[str]) -> list[str]:

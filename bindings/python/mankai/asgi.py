@@ -2,14 +2,15 @@
 
     app.add_middleware(mankai.asgi.GuardMiddleware, guard=mankai.Guard.open("blocked.mkg"), parameters=("url",))
 
-It checks the parameters of the query, and of a form (application/x-www-form-urlencoded) in a POST request.
+It checks the parameters of the query, and of a urlencoded form in a POST, PUT or PATCH request. A URL that comes in another way,
+such as JSON or multipart/form-data, is checked by the application: `guard.blocked(url)`.
 """
 from __future__ import annotations
 
 from typing import Any, Awaitable, Callable, Iterable
 
 from ._guard import Guard
-from ._web import MAX_FORM_BYTES, TEXT, blocked_url, form_values, is_form
+from ._web import MAX_FORM_BYTES, METHODS, TEXT, blocked_url, form_values, is_form
 
 
 class GuardMiddleware:
@@ -38,7 +39,7 @@ class GuardMiddleware:
         values = form_values(scope.get("query_string", b"").decode("utf-8", "replace"), self.parameters)
         # Applications differ in which one of repeated headers they use.
         has_form = any(name == b"content-type" and is_form(value.decode("latin-1")) for name, value in scope.get("headers", ()))
-        if scope.get("method") == "POST" and has_form:
+        if scope.get("method") in METHODS and has_form:
             messages: list[dict[str, Any]] = []
             body = b""
             while True:

@@ -2,7 +2,8 @@
 
     app = mankai.wsgi.GuardMiddleware(app, mankai.Guard.open("blocked.mkg"), parameters=("url",))
 
-It checks the parameters of the query, and of a form (application/x-www-form-urlencoded) in a POST request.
+It checks the parameters of the query, and of a urlencoded form in a POST, PUT or PATCH request. A URL that comes in another way,
+such as JSON or multipart/form-data, is checked by the application: `guard.blocked(url)`.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import io
 from typing import Any, Callable, Iterable
 
 from ._guard import Guard
-from ._web import MAX_FORM_BYTES, TEXT, blocked_url, form_values, is_form
+from ._web import MAX_FORM_BYTES, METHODS, TEXT, blocked_url, form_values, is_form
 
 
 class GuardMiddleware:
@@ -31,7 +32,7 @@ class GuardMiddleware:
         # WSGI has the bytes of the query as Latin-1 (PEP 3333); applications read them as UTF-8.
         query = environ.get("QUERY_STRING", "").encode("latin-1", "replace").decode("utf-8", "replace")
         values = form_values(query, self.parameters)
-        if environ.get("REQUEST_METHOD") == "POST" and is_form(environ.get("CONTENT_TYPE", "")):
+        if environ.get("REQUEST_METHOD") in METHODS and is_form(environ.get("CONTENT_TYPE", "")):
             try:
                 length = max(0, int(environ.get("CONTENT_LENGTH") or 0))
             except ValueError:

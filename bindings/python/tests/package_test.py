@@ -435,6 +435,17 @@ class FilterTest(FolderTest):
         with mankai.Filter.open(path) as read:
             self.assertNotIn("b", read)
 
+    def test_batches_of_one_object_do_not_overlap(self):
+        with mankai.Filter.create(self.folder / "f.mk", keys=1000) as made:
+            with made.batch(b"1"):
+                made.add("a")
+                with self.assertRaisesRegex(RuntimeError, "a batch of this object is open"), made.batch(b"2"):
+                    self.fail("entered")
+            self.assertEqual(made.position, b"1")
+            with made.batch(b"3"):
+                made.add("b")
+            self.assertEqual(made.position, b"3")
+
     def test_a_reader_sees_changes_after_refresh(self):
         path = self.folder / "f.mk"
         writer = mankai.Filter.create(path, keys=1000)

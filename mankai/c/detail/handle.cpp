@@ -10,7 +10,7 @@ constinit std::atomic<std::uint32_t> fork_count{0};
 
 namespace {
 
-[[maybe_unused]] const int counts_forks =
+[[maybe_unused]] const int kCountsForks =
     ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
 
 const char* name_of_type(HandleType type) noexcept {
