@@ -89,7 +89,7 @@ mankai_package(mankai-sqlite SECTION database
   SUMMARY "approximate-memory filters for web services: extension of SQLite"
   DESCRIPTION "Functions of SQL that look up rows in filters and block lists of mankai."
   RECOMMENDS "sqlite3"
-  CONTAINS ${linked_statically})
+  CONTAINS ${linked_statically} libsqlite3-dev)
 mankai_package(mankai-lua SECTION web
   SUMMARY "approximate-memory filters for web services: LuaJIT and nginx"
   DESCRIPTION "A module for LuaJIT, and so for nginx, that looks up URLs in block lists of
