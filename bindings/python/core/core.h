@@ -143,6 +143,64 @@ static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) 
     return none_or_raise(code);                             \
   }
 
+/* A function of a whole object that returns whether its file was read again. */
+#define REFRESH(name, function)                                                  \
+  static PyObject* name(PyObject* self, PyObject* unused) {                      \
+    (void)unused;                                                                \
+    bool is_changed = false;                                                     \
+    void* pointer = pointer_of(self);                                            \
+    if (pointer == NULL) {                                                       \
+      return NULL;                                                               \
+    }                                                                            \
+    int code = MANKAI_OK;                                                        \
+    BEGIN_WAITING(self)                                                          \
+    code = function(pointer, &is_changed);                                       \
+    END_WAITING(self)                                                            \
+    return code == MANKAI_OK ? PyBool_FromLong(is_changed) : mankai_raise(code); \
+  }
+
+/* A function of a whole object that returns its image as bytes. */
+#define TO_BYTES(name, function)                                            \
+  static PyObject* name(PyObject* self, PyObject* unused) {                 \
+    (void)unused;                                                           \
+    void* image = NULL;                                                     \
+    size_t bytes = 0;                                                       \
+    void* pointer = pointer_of(self);                                       \
+    if (pointer == NULL) {                                                  \
+      return NULL;                                                          \
+    }                                                                       \
+    const int code = function(pointer, &image, &bytes);                     \
+    if (code != MANKAI_OK) {                                                \
+      return mankai_raise(code);                                            \
+    }                                                                       \
+    PyObject* result = PyBytes_FromStringAndSize(image, (Py_ssize_t)bytes); \
+    mankai_free(image);                                                     \
+    return result;                                                          \
+  }
+
+/* A function of a path and `replace` that writes a copy of an object. The handle is read after the path, whose
+ * __fspath__ may close it. */
+#define SAVE(name, function)                                                           \
+  static PyObject* name(PyObject* self, PyObject* arguments) {                         \
+    PyObject* path = NULL;                                                             \
+    int replace = 0;                                                                   \
+    if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) { \
+      return NULL;                                                                     \
+    }                                                                                  \
+    void* pointer = pointer_of(self);                                                  \
+    if (pointer == NULL) {                                                             \
+      Py_DECREF(path);                                                                 \
+      return NULL;                                                                     \
+    }                                                                                  \
+    const mankai_file_options options = mankai_options(0, 0, replace);                 \
+    int code = MANKAI_OK;                                                              \
+    BEGIN_WAITING(self)                                                                \
+    code = function(pointer, PyBytes_AsString(path), &options);                        \
+    END_WAITING(self)                                                                  \
+    Py_DECREF(path);                                                                   \
+    return none_or_raise(code);                                                        \
+  }
+
 /* What a call does with many keys: through an array of keys, or packed. Called without the interpreter's lock. */
 typedef struct Many Many;
 struct Many {

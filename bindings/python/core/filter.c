@@ -74,42 +74,8 @@ static PyObject* from_bytes(PyObject* type, PyObject* arguments) {
   return wrap(type, code, filter, false);
 }
 
-static PyObject* to_bytes(PyObject* self, PyObject* unused) {
-  (void)unused;
-  void* image = NULL;
-  size_t bytes = 0;
-  mankai_filter* filter = pointer_of(self);
-  if (filter == NULL) {
-    return NULL;
-  }
-  const int code = mankai_to_image(filter, &image, &bytes);
-  if (code != MANKAI_OK) {
-    return mankai_raise(code);
-  }
-  PyObject* result = PyBytes_FromStringAndSize(image, (Py_ssize_t)bytes);
-  mankai_free(image);
-  return result;
-}
-
-static PyObject* save(PyObject* self, PyObject* arguments) {
-  PyObject* path = NULL;
-  int replace = 0;
-  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
-    return NULL;
-  }
-  mankai_filter* filter = pointer_of(self); /* after the path, whose __fspath__ may close it */
-  if (filter == NULL) {
-    Py_DECREF(path);
-    return NULL;
-  }
-  const mankai_file_options options = mankai_options(0, 0, replace);
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_save_file(filter, PyBytes_AsString(path), &options);
-  END_WAITING(self)
-  Py_DECREF(path);
-  return none_or_raise(code);
-}
+TO_BYTES(to_bytes, mankai_to_image)
+SAVE(save, mankai_save_file)
 
 static PyObject* copy(PyObject* self, PyObject* unused) {
   (void)unused;
@@ -357,19 +323,7 @@ static PyObject* commit(PyObject* self, PyObject* arguments) {
   return none_or_raise(code);
 }
 
-static PyObject* refresh(PyObject* self, PyObject* unused) {
-  (void)unused;
-  bool is_changed = false;
-  mankai_filter* filter = pointer_of(self);
-  if (filter == NULL) {
-    return NULL;
-  }
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_refresh(filter, &is_changed);
-  END_WAITING(self)
-  return code == MANKAI_OK ? PyBool_FromLong(is_changed) : mankai_raise(code);
-}
+REFRESH(refresh, mankai_refresh)
 
 static PyObject* position(PyObject* self, PyObject* unused) {
   (void)unused;

@@ -183,25 +183,7 @@ static PyObject* gate_open(PyObject* type, PyObject* arguments) {
   return code == MANKAI_OK ? mankai_new_handle((PyTypeObject*)type, gate, close_gate, false) : mankai_raise(code);
 }
 
-static PyObject* gate_save(PyObject* self, PyObject* arguments) {
-  PyObject* path = NULL;
-  int replace = 0;
-  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
-    return NULL;
-  }
-  mankai_gate* gate = pointer_of(self);
-  if (gate == NULL) {
-    Py_DECREF(path);
-    return NULL;
-  }
-  const mankai_file_options options = mankai_options(0, 0, replace);
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_gate_save_file(gate, PyBytes_AsString(path), &options);
-  END_WAITING(self)
-  Py_DECREF(path);
-  return none_or_raise(code);
-}
+SAVE(gate_save, mankai_gate_save_file)
 
 /* Reads a list of keys that are held by the list. Integers are written to `integers`. */
 static mankai_key* keys_of(PyObject* list, int64_t** integers) {
@@ -345,19 +327,7 @@ static PyObject* follower_open(PyObject* type, PyObject* arguments) {
                            : mankai_raise(code);
 }
 
-static PyObject* follower_refresh(PyObject* self, PyObject* unused) {
-  (void)unused;
-  bool is_changed = false;
-  mankai_gate_follower* follower = pointer_of(self);
-  if (follower == NULL) {
-    return NULL;
-  }
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_gate_follower_refresh(follower, &is_changed);
-  END_WAITING(self)
-  return code == MANKAI_OK ? PyBool_FromLong(is_changed) : mankai_raise(code);
-}
+REFRESH(follower_refresh, mankai_gate_follower_refresh)
 
 static PyMethodDef follower_methods[] = {
     QUERY_METHODS(gate_follower),

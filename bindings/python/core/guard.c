@@ -57,42 +57,8 @@ static PyObject* from_bytes(PyObject* type, PyObject* arguments) {
   return wrap(type, code, guard);
 }
 
-static PyObject* to_bytes(PyObject* self, PyObject* unused) {
-  (void)unused;
-  void* image = NULL;
-  size_t bytes = 0;
-  mankai_guard* guard = pointer_of(self);
-  if (guard == NULL) {
-    return NULL;
-  }
-  const int code = mankai_guard_to_bytes(guard, &image, &bytes);
-  if (code != MANKAI_OK) {
-    return mankai_raise(code);
-  }
-  PyObject* result = PyBytes_FromStringAndSize(image, (Py_ssize_t)bytes);
-  mankai_free(image);
-  return result;
-}
-
-static PyObject* save(PyObject* self, PyObject* arguments) {
-  PyObject* path = NULL;
-  int replace = 0;
-  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) {
-    return NULL;
-  }
-  mankai_guard* guard = pointer_of(self);
-  if (guard == NULL) {
-    Py_DECREF(path);
-    return NULL;
-  }
-  const mankai_file_options options = mankai_options(0, 0, replace);
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_guard_save_file(guard, PyBytes_AsString(path), &options);
-  END_WAITING(self)
-  Py_DECREF(path);
-  return none_or_raise(code);
-}
+TO_BYTES(to_bytes, mankai_guard_to_bytes)
+SAVE(save, mankai_guard_save_file)
 
 /* Returns the number of the answer, and the rule, exception or reason. */
 static PyObject* check(PyObject* self, PyObject* object) {
@@ -195,19 +161,7 @@ static PyObject* change(PyObject* self, PyObject* arguments) {
 
 WHOLE(compact, mankai_guard_compact(pointer))
 
-static PyObject* refresh(PyObject* self, PyObject* unused) {
-  (void)unused;
-  bool is_changed = false;
-  mankai_guard* guard = pointer_of(self);
-  if (guard == NULL) {
-    return NULL;
-  }
-  int code = MANKAI_OK;
-  BEGIN_WAITING(self)
-  code = mankai_guard_refresh(guard, &is_changed);
-  END_WAITING(self)
-  return code == MANKAI_OK ? PyBool_FromLong(is_changed) : mankai_raise(code);
-}
+REFRESH(refresh, mankai_guard_refresh)
 
 static PyObject* facts(PyObject* self, PyObject* unused) {
   (void)unused;
