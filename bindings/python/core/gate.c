@@ -139,11 +139,10 @@ QUERIES(gate_follower)
 
 /* ---- Gate ---- */
 
-static bool options_of(unsigned long long memo_bytes, int ignores_reports, mankai_gate_options* options) {
-  options->size = sizeof *options;
-  options->memo_bytes = memo_bytes;
-  options->ignores_reports = ignores_reports != 0 ? 1U : 0U;
-  return true;
+static mankai_gate_options options_of(unsigned long long memo_bytes, int ignores_reports) {
+  const mankai_gate_options options = {
+      .size = sizeof options, .memo_bytes = memo_bytes, .ignores_reports = ignores_reports != 0 ? 1U : 0U};
+  return options;
 }
 
 static PyObject* gate_create(PyObject* type, PyObject* arguments) {
@@ -151,14 +150,13 @@ static PyObject* gate_create(PyObject* type, PyObject* arguments) {
   unsigned long long memo_bytes = 0;
   int ignores_reports = 0;
   mankai_gate_request request = {.size = sizeof request};
-  mankai_gate_options options = {0};
   mankai_gate* gate = NULL;
   if (!PyArg_ParseTuple(arguments, "O&dzzzO&p", mankai_uint64, &keys, &request.fpr, &request.hash, &request.seed,
                         &request.source_id, mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   request.keys = keys;
-  options_of(memo_bytes, ignores_reports, &options);
+  const mankai_gate_options options = options_of(memo_bytes, ignores_reports);
   const int code = mankai_gate_create(&request, &options, &gate);
   return code == MANKAI_OK ? mankai_new_handle((PyTypeObject*)type, gate, close_gate, false) : mankai_raise(code);
 }
@@ -169,13 +167,12 @@ static PyObject* gate_open(PyObject* type, PyObject* arguments) {
   unsigned long long interval_us = 0;
   unsigned long long memo_bytes = 0;
   int ignores_reports = 0;
-  mankai_gate_options options = {0};
   mankai_gate* gate = NULL;
   if (!PyArg_ParseTuple(arguments, "O&IO&O&p", PyUnicode_FSConverter, &path, &durability, mankai_uint64, &interval_us,
                         mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
-  options_of(memo_bytes, ignores_reports, &options);
+  const mankai_gate_options options = options_of(memo_bytes, ignores_reports);
   const mankai_file_options file_options = mankai_options(durability, interval_us, 0);
   int code = MANKAI_OK;
   Py_BEGIN_ALLOW_THREADS code = mankai_gate_open(PyBytes_AsString(path), &options, &file_options, &gate);
@@ -313,13 +310,12 @@ static PyObject* follower_open(PyObject* type, PyObject* arguments) {
   PyObject* path = NULL;
   unsigned long long memo_bytes = 0;
   int ignores_reports = 0;
-  mankai_gate_options options = {0};
   mankai_gate_follower* follower = NULL;
   if (!PyArg_ParseTuple(arguments, "O&O&p", PyUnicode_FSConverter, &path, mankai_uint64, &memo_bytes,
                         &ignores_reports)) {
     return NULL;
   }
-  options_of(memo_bytes, ignores_reports, &options);
+  const mankai_gate_options options = options_of(memo_bytes, ignores_reports);
   int code = MANKAI_OK;
   Py_BEGIN_ALLOW_THREADS code = mankai_gate_follower_open(PyBytes_AsString(path), &options, &follower);
   Py_END_ALLOW_THREADS Py_DECREF(path);
