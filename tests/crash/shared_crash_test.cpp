@@ -168,6 +168,16 @@ TEST(SharedCrash, cells_of_dead_processes_are_saved_before_they_are_removed) {
   }
 }
 
+// Ten keys, with one call of sync() between them that may fail. Counts those of which the caller was told.
+void observe_ten(SharedFilter& filter, std::size_t& observed) {
+  for (; observed < 10; ++observed) {
+    observe(filter, observed);
+    if (observed == 5) {
+      static_cast<void>(filter.sync());
+    }
+  }
+}
+
 TEST(SharedCrash, calls_that_fail_lose_nothing_that_was_told) {
   for (const Failure failure : {Failure::io, Failure::no_space, Failure::interrupted, Failure::short_transfer}) {
     bool has_failed = true;
@@ -178,12 +188,7 @@ TEST(SharedCrash, calls_that_fail_lose_nothing_that_was_told) {
       std::size_t durable = 0;
       calls.fail(failure, number);
       if (auto filter = SharedFilter::open(kPath, made, options_on(calls))) {
-        for (; observed < 10; ++observed) {
-          observe(*filter, observed);
-          if (observed == 5) {
-            static_cast<void>(filter->sync());
-          }
-        }
+        observe_ten(*filter, observed);
         durable = filter->durable_sequence();
         if (filter->close()) {
           durable = observed;
