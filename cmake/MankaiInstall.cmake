@@ -117,9 +117,9 @@ if(TARGET mankai_command)
     install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai)
   endforeach()
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai
-    REGEX "/mankai-(lab|gen|demo)[^/]*$" EXCLUDE)
+    REGEX "/mankai-(lab|gen|claim|demo)[^/]*$" EXCLUDE)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT mankai-lab
-    FILES_MATCHING REGEX "/mankai-(lab|gen|demo)[^/]*$")
+    FILES_MATCHING REGEX "/mankai-(lab|gen|claim|demo)[^/]*$")
 endif()
 if(TARGET mankai_redis)
   # Executable: Redis refuses a module that is not, and CMake of Debian installs libraries without.

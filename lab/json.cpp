@@ -1,6 +1,9 @@
 // The only file of the lab that includes this header, because it compiles slowly.
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+
 #include "lab/text.hpp"
 #include "mankai/base/assert.hpp"
 
@@ -14,21 +17,49 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<std::string_view, 3> kKinds = {"counted", "arithmetic", "reconstruction"};
+
 // Returns "" if the key is missing.
 std::string text(const Json& object, const char* key) { return object.value(key, std::string()); }
 
+// A claim with a condition is expected to depend on it.
 Verdict verdict_of(const Json& claim) {
-  const std::string word = claim.value("recorded", "reproduced");
-  MANKAI_ASSERT(word == name(Verdict::reproduced) || word == name(Verdict::refuted));
-  return word == name(Verdict::refuted) ? Verdict::refuted : Verdict::reproduced;
+  const auto usual = name(claim.contains("condition") ? Verdict::depends : Verdict::reproduced);
+  const std::string word = claim.value("recorded", std::string(usual));
+  for (const Verdict verdict : {Verdict::reproduced, Verdict::refuted, Verdict::depends}) {
+    if (word == name(verdict)) {
+      return verdict;
+    }
+  }
+  MANKAI_ASSERT(false);
+  return Verdict::skipped;
+}
+
+ClaimKind kind_of(const Json& claim) {
+  const std::string word = claim.value("kind", "counted");
+  const auto found = std::ranges::find(kKinds, word);
+  MANKAI_ASSERT(found != kKinds.end());
+  return static_cast<ClaimKind>(found - kKinds.begin());
+}
+
+Tolerance tolerance_of(const Json& claim) {
+  Tolerance tolerance{.relative = claim.value("tolerance", 0.0),
+                      .absolute = claim.value("tolerance_absolute", 0.0),
+                      .reason = text(claim, "tolerance_reason")};
+  MANKAI_ASSERT((tolerance.relative + tolerance.absolute > 0) == !tolerance.reason.empty());
+  return tolerance;
 }
 
 Claim claim_of(const Json& json) {
   return {.id = text(json, "id"),
           .place = text(json, "place"),
           .claim = text(json, "claim"),
+          .definition = text(json, "definition"),
           .formula = text(json, "formula"),
           .unit = text(json, "unit"),
+          .condition = text(json, "condition"),
+          .kind = kind_of(json),
+          .tolerance = tolerance_of(json),
           .recorded = verdict_of(json),
           .basis = text(json, "basis"),
           .reason = text(json, "reason")};
@@ -63,57 +94,125 @@ Figure figure_of(const Json& json) {
   return figure;
 }
 
-std::shared_ptr<const Words> words_in(const Json& json) {
-  auto words = std::make_shared<Words>();
-  for (const Json& claim : json["claims"]) {
-    words->claims.emplace(text(claim, "id"), claim_of(claim));
+// Whether the id could come from the pattern, whose placeholders stand for any text.
+bool is_of(std::string_view id, std::string_view pattern) {
+  const std::size_t open = pattern.find('{');
+  if (open == std::string_view::npos) {
+    return id == pattern;
   }
-  for (const Json& figure : json["figures"]) {
-    words->figures.emplace(text(figure, "name"), figure_of(figure));
+  if (!id.starts_with(pattern.substr(0, open))) {
+    return false;
   }
-  return words;
+  pattern.remove_prefix(pattern.find('}') + 1);
+  for (id.remove_prefix(open); !id.empty(); id.remove_prefix(1)) {
+    if (is_of(id, pattern)) {
+      return true;
+    }
+  }
+  return pattern.empty();
 }
 
-Json object(const Outcome& outcome, const Claim& claim) {
-  const bool is_measured = claim.verdict != Verdict::skipped;
+Json object(const Side& side) {
+  const Expected& expected = side.expected;
+  auto object = Json::object();
+  object["expected"] = expected.value;
+  object["relation"] = expected.relation == Relation::equals    ? "equals"
+                       : expected.relation == Relation::at_most ? "at most"
+                                                                : "at least";
+  object["formula_error"] = expected.formula_error;
+  object["measured"] = side.measured.value;
+  object["error"] = side.measured.error;
+  return object;
+}
+
+Json object(const Outcome& outcome, const Claim& claim, const Context& context) {
   auto object = Json::object();
   object["source"] = outcome.source.name;
   object["id"] = claim.id;
+  object["part"] = claim.part;
   object["place"] = claim.place;
   object["claim"] = claim.claim;
+  object["definition"] = claim.definition;
+  object["kind"] = kKinds.at(static_cast<std::size_t>(claim.kind));
   object["formula"] = claim.formula;
-  object["expected"] = claim.expected.value;
-  object["relation"] = claim.expected.relation == Relation::equals    ? "equals"
-                       : claim.expected.relation == Relation::at_most ? "at most"
-                                                                      : "at least";
+  object.update(lab::object(claim.side));
+  if (claim.verdict == Verdict::skipped) {
+    object["measured"] = Json();
+    object["error"] = Json();
+  }
   object["unit"] = claim.unit;
-  object["measured"] = is_measured ? Json(claim.measured.value) : Json();
-  object["error"] = is_measured ? Json(claim.measured.error) : Json();
+  object["tolerance"] = claim.tolerance.relative;
+  object["tolerance_absolute"] = claim.tolerance.absolute;
+  object["tolerance_reason"] = claim.tolerance.reason;
+  object["condition"] = claim.condition;
+  object["otherwise"] = claim.otherwise ? lab::object(*claim.otherwise) : Json();
   object["verdict"] = name(claim.verdict);
   object["reason"] = claim.reason;
   object["recorded_verdict"] = name(claim.recorded);
   object["recorded_basis"] = claim.basis;
   object["as_recorded"] = claim.is_as_recorded();
+  object["undecided"] = claim.is_undecided;
+  object["seed"] = context.seed;
+  object["seeds"] = claim.seeds();
+  object["flips"] = claim.flips();
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    object["verdicts"][std::string(name(static_cast<Verdict>(i)))] = claim.verdicts.at(i);
+  }
+  object["command"] = command(outcome, claim, context);
   return object;
 }
 
 }  // namespace
 
-Source source_of(std::string_view folder, std::vector<Part> parts) {
-  const Json json = Json::parse(words_of(folder));
+struct Words::Rows {
+  Json json;
+
+  // Returns null if the part has no such row.
+  [[nodiscard]] Json row(const std::string& part, std::string_view id) const {
+    for (const Json& row : json["claims"][part]) {
+      if (row["id"] == id) {
+        return row;
+      }
+    }
+    return {};
+  }
+};
+
+Words::Words(std::string_view json) : rows_(std::make_unique<const Rows>(Json::parse(json))) {}
+Words::~Words() = default;
+
+Claim Words::claim(const std::string& part, const std::string& pattern, const std::string& id) const {
+  Json row = rows_->row(part, pattern);
+  const Json special = rows_->row(part, id);
+  MANKAI_ASSERT(!row.is_null() || !special.is_null());
+  row.merge_patch(special.is_null() ? Json::object() : special);
+  return claim_of(row);
+}
+
+Figure Words::figure(const std::string& name) const {
+  const Json& figures = rows_->json["figures"];
+  const auto found = std::ranges::find_if(figures, [&name](const Json& figure) { return figure["name"] == name; });
+  MANKAI_ASSERT(found != figures.end());
+  return figure_of(*found);
+}
+
+bool Words::may_have(const std::string& part, std::string_view id) const {
+  return std::ranges::any_of(rows_->json["claims"][part], [id](const Json& row) { return is_of(id, text(row, "id")); });
+}
+
+Source source_from(std::string_view text_of_words, std::vector<Part> parts) {
+  const Json json = Json::parse(text_of_words);
   Source source{.name = text(json, "name"),
                 .title = text(json, "title"),
                 .origin = text(json, "origin"),
                 .essay = "",
                 .readings = {},
-                .words = words_in(json),
-                .run = [parts = std::move(parts)](const Context& context, Findings& findings) -> Result<void> {
-                  for (const Part& part : parts) {
-                    context.progress(part.title);
-                    MANKAI_TRY(part.measure(context, findings));
-                  }
-                  return {};
-                }};
+                .words = std::make_shared<const Words>(text_of_words),
+                .parts = std::move(parts)};
+  MANKAI_ASSERT(json["claims"].size() == source.parts.size());
+  for (const Part& part : source.parts) {
+    MANKAI_ASSERT(json["claims"].contains(part.title));
+  }
   for (const std::string paragraph : json["essay"]) {
     source.essay += (source.essay.empty() ? "" : "\n\n") + paragraph;
   }
@@ -123,11 +222,15 @@ Source source_of(std::string_view folder, std::vector<Part> parts) {
   return source;
 }
 
-std::string claims_json(const std::vector<Outcome>& outcomes) {
+Source source_of(std::string_view folder, std::vector<Part> parts) {
+  return source_from(words_of(folder), std::move(parts));
+}
+
+std::string claims_json(const std::vector<Outcome>& outcomes, const Context& context) {
   auto claims = Json::array();
   for (const Outcome& outcome : outcomes) {
     for (const Claim& claim : outcome.findings.claims()) {
-      claims.push_back(object(outcome, claim));
+      claims.push_back(object(outcome, claim, context));
     }
   }
   constexpr int kIndent = 2;

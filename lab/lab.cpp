@@ -5,10 +5,47 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <numeric>
 
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab {
+namespace {
+
+std::string_view needs(Missing missing) noexcept {
+  switch (missing) {
+    case Missing::data: return "needs --data";
+    case Missing::full_run: return "needs a run without --quick";
+    case Missing::postgresql: return "needs a PostgreSQL server: install the package postgresql";
+    case Missing::authors_data: return "needs data that the authors did not publish";
+  }
+  return "";
+}
+
+// Debian's folder, one per version.
+bool has_postgresql() {
+  std::error_code error;
+  const std::filesystem::directory_iterator versions("/usr/lib/postgresql", error);
+  return std::ranges::any_of(
+      versions, [](const auto& version) { return std::filesystem::exists(version.path() / "bin" / "postgres"); });
+}
+
+Result<Outcome> run_once(const Source& source, const Context& context) {
+  const auto start = std::chrono::steady_clock::now();
+  Outcome outcome{.source = source, .findings = Findings(source.words, context)};
+  for (const Part& part : source.parts) {
+    context.progress(part.title);
+    outcome.findings.begin_part(part.title);
+    if (auto done = part.measure(context, outcome.findings); !done) {
+      return std::unexpected(done.error().within(source.name));
+    }
+  }
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return outcome;
+}
+
+}  // namespace
 
 std::string_view name(Verdict verdict) noexcept {
   switch (verdict) {
@@ -20,13 +57,27 @@ std::string_view name(Verdict verdict) noexcept {
   return "unknown";
 }
 
-Verdict judge(const Expected& expected, const Estimate& measured, double standard_errors) noexcept {
-  const double excess = measured.value - expected.value;
+bool keeps(const Side& side, const Tolerance& tolerance, double standard_errors) noexcept {
+  const Expected& expected = side.expected;
+  const double excess = side.measured.value - expected.value;
   const double distance = expected.relation == Relation::equals    ? std::abs(excess)
                           : expected.relation == Relation::at_most ? excess
                                                                    : -excess;
-  return distance <= expected.tolerance + standard_errors * measured.error ? Verdict::reproduced : Verdict::refuted;
+  return distance <= tolerance.relative * std::abs(expected.value) + tolerance.absolute + expected.formula_error +
+                         standard_errors * side.measured.error;
 }
+
+Verdict judge(const Claim& claim) noexcept {
+  const bool holds = keeps(claim.side, claim.tolerance);
+  if (!holds || !claim.otherwise) {
+    return holds ? Verdict::reproduced : Verdict::refuted;
+  }
+  return keeps(*claim.otherwise, claim.tolerance) ? Verdict::reproduced : Verdict::depends;
+}
+
+std::size_t Claim::seeds() const noexcept { return std::accumulate(verdicts.begin(), verdicts.end(), std::size_t{0}); }
+
+std::size_t Claim::flips() const noexcept { return seeds() - *std::ranges::max_element(verdicts); }
 
 void Figure::add_series(const std::string& formula, const std::string& title_of_line, Series points) {
   points.color = points.color.value_or(series.size() / 2);
@@ -45,67 +96,78 @@ void Entry::fill_in(std::string& text) const {
   }
 }
 
-Claim Findings::claim(const Entry& entry, const Expected& expected, const Estimate& measured) const {
+Findings::Findings(std::shared_ptr<const Words> words, const Context& context)
+    : words_(std::move(words)), context_(context) {}
+
+Claim Findings::claim(const Entry& entry, const Side& side) const {
   std::string id = entry.id();
   entry.fill_in(id);
-  const auto pattern = words_->claims.find(entry.id());
-  const auto special = words_->claims.find(id);
-  MANKAI_ASSERT(pattern != words_->claims.end() || special != words_->claims.end());
-  Claim claim = pattern != words_->claims.end() ? pattern->second : special->second;
+  Claim claim = words_->claim(part_, entry.id(), id);
   claim.id = std::move(id);
-  if (special != words_->claims.end()) {
-    claim.recorded = special->second.recorded;
+  claim.part = part_;
+  for (std::string Claim::* const field : {&Claim::place, &Claim::claim, &Claim::definition, &Claim::formula,
+                                           &Claim::condition, &Claim::basis, &Claim::reason}) {
+    entry.fill_in(claim.*field);
   }
-  for (std::string Claim::* const field :
-       {&Claim::place, &Claim::claim, &Claim::formula, &Claim::basis, &Claim::reason}) {
-    std::string& text = claim.*field;
-    if (special != words_->claims.end() && !(special->second.*field).empty()) {
-      text = special->second.*field;
-    }
-    entry.fill_in(text);
-  }
-  claim.expected = expected;
-  claim.measured = measured;
+  claim.side = side;
   return claim;
 }
 
 Figure Findings::figure(const Entry& entry) const {
-  const auto found = words_->figures.find(entry.id());
-  MANKAI_ASSERT(found != words_->figures.end());
-  Figure figure = found->second;
+  Figure figure = words_->figure(entry.id());
   for (std::string* text : {&figure.name, &figure.title, &figure.caption}) {
     entry.fill_in(*text);
   }
   return figure;
 }
 
+Tolerance Findings::tolerance(const std::string& id) const { return words_->claim(part_, id, id).tolerance; }
+
+void Findings::add(Claim claim, Verdict verdict) {
+  claim.verdict = verdict;
+  claim.verdicts.at(static_cast<std::size_t>(verdict)) = 1;
+  claims_.push_back(std::move(claim));
+}
+
 void Findings::judged(const Entry& entry, const Expected& expected, const Estimate& measured) {
-  judged(claim(entry, expected, measured));
+  Claim judged = claim(entry, {.expected = expected, .measured = measured});
+  MANKAI_ASSERT(judged.condition.empty());
+  const Verdict verdict = judge(judged);
+  add(std::move(judged), verdict);
 }
 
-void Findings::depends(const Entry& entry, const Expected& expected, const Estimate& measured) {
-  depends(claim(entry, expected, measured));
+void Findings::depends(const Entry& entry, const Side& holds, const Side& fails) {
+  Claim judged = claim(entry, holds);
+  MANKAI_ASSERT(!judged.condition.empty());
+  judged.otherwise = fails;
+  const Verdict verdict = judge(judged);
+  add(std::move(judged), verdict);
 }
 
-void Findings::skipped(const Entry& entry, const Expected& expected, std::string needs) {
-  skipped(claim(entry, expected, {}), std::move(needs));
+void Findings::undecided(const Entry& entry, const Expected& expected, const Estimate& measured) {
+  Claim open = claim(entry, {.expected = expected, .measured = measured});
+  open.recorded = Verdict::depends;
+  open.is_undecided = true;
+  add(std::move(open), Verdict::depends);
 }
 
-void Findings::judged(Claim claim) {
-  claim.verdict = judge(claim.expected, claim.measured);
-  claims_.push_back(std::move(claim));
+void Findings::skipped(const Entry& entry, const Expected& expected, Missing missing) {
+  Claim skipped = claim(entry, {.expected = expected});
+  skipped.could_run = !is_missing(missing);
+  skipped.reason = skipped.could_run ? "Skipped, although this run has what it needs." : std::string(needs(missing));
+  if (skipped.could_run || !context_.quick) {
+    add(std::move(skipped), Verdict::skipped);
+  }
 }
 
-void Findings::depends(Claim claim) {
-  claim.recorded = Verdict::depends;
-  claim.verdict = Verdict::depends;
-  claims_.push_back(std::move(claim));
-}
-
-void Findings::skipped(Claim claim, std::string needs) {
-  claim.verdict = Verdict::skipped;
-  claim.reason = std::move(needs);
-  claims_.push_back(std::move(claim));
+bool Findings::is_missing(Missing missing) const {
+  switch (missing) {
+    case Missing::data: return !context_.data_dir;
+    case Missing::full_run: return context_.quick;
+    case Missing::postgresql: return !has_postgresql();
+    case Missing::authors_data: return true;
+  }
+  return false;
 }
 
 Result<void> measure_all(std::initializer_list<Measure*> measures, const Context& context, Findings& findings) {
@@ -115,23 +177,50 @@ Result<void> measure_all(std::initializer_list<Measure*> measures, const Context
   return {};
 }
 
-Result<Outcome> run(const Source& source, const Context& context) {
-  const auto start = std::chrono::steady_clock::now();
-  Outcome outcome{.source = source, .findings = Findings(source.words)};
-  if (auto done = source.run(context, outcome.findings); !done) {
-    return std::unexpected(done.error().within(source.name));
+Result<Outcome> run(const Source& source, const Context& context, std::size_t seeds) {
+  MANKAI_ASSIGN(auto outcome, run_once(source, context));
+  Context next = context;
+  for (std::size_t i = 1; i < seeds; ++i) {
+    ++next.seed;
+    MANKAI_ASSIGN(const auto other, run_once(source, next));
+    outcome.seconds += other.seconds;
+    for (Claim& claim : outcome.findings.claims()) {
+      const auto same = std::ranges::find(other.findings.claims(), claim.id, &Claim::id);
+      if (same != other.findings.claims().end()) {
+        ++claim.verdicts.at(static_cast<std::size_t>(same->verdict));
+      }
+    }
   }
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }
 
-std::size_t unexpected_count(const std::vector<Outcome>& outcomes) noexcept {
-  std::size_t count = 0;
-  for (const Outcome& outcome : outcomes) {
-    count += static_cast<std::size_t>(
-        std::ranges::count_if(outcome.findings.claims(), [](const Claim& claim) { return !claim.is_as_recorded(); }));
+Result<Outcome> run_claim(const Source& source, std::string_view id, const Context& context, std::size_t seeds) {
+  Source one = source;
+  for (const Part& part : source.parts) {
+    if (!source.words->may_have(part.title, id)) {
+      continue;
+    }
+    one.parts = {part};
+    MANKAI_ASSIGN(auto outcome, run(one, context, seeds));
+    if (std::erase_if(outcome.findings.claims(), [id](const Claim& claim) { return claim.id != id; });
+        !outcome.findings.claims().empty()) {
+      return outcome;
+    }
   }
-  return count;
+  return fail(ErrorCode::not_found, fmt::format("{} measures no claim '{}' in this run", source.name, id));
+}
+
+Concerns concerns_of(const std::vector<Outcome>& outcomes) noexcept {
+  Concerns concerns;
+  for (const Outcome& outcome : outcomes) {
+    for (const Claim& claim : outcome.findings.claims()) {
+      concerns.could_run += claim.could_run ? 1U : 0U;
+      concerns.unexpected += !claim.is_as_recorded() && !claim.could_run ? 1U : 0U;
+      concerns.flipping += claim.flips() > 0 ? 1U : 0U;
+      concerns.undecided += claim.is_undecided ? 1U : 0U;
+    }
+  }
+  return concerns;
 }
 
 }  // namespace mankai::lab

@@ -2,13 +2,14 @@
 
 /// Compares the claims of published sources with their formulas and our measurements.
 ///
-/// A source is a folder. Its `words.json` has all texts (essay, readings, claims, figures) and the recorded verdicts.
-/// Its code measures and passes expected and measured values to `Findings`, where one rule (`judge`) decides each
-/// verdict. Recorded verdicts come from the source's text or a formula, never from an earlier run; a verdict that
-/// differs fails the whole run. docs/lab.md explains how to add a source.
+/// A source is a folder. Its `words.json` has all texts (essay, readings, claims, figures), the tolerances and the
+/// recorded verdicts. Its code measures and passes expected and measured values to `Findings`, where one rule (`judge`)
+/// decides each verdict. Recorded verdicts come from the source's text or a formula, never from an earlier run; a
+/// verdict that differs fails the whole run. docs/lab.md explains how to add a source.
 
 #include <fmt/args.h>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -32,9 +33,10 @@ namespace mankai::lab {
 enum class Verdict : std::uint8_t {
   reproduced,  ///< the measurement agrees with the source
   refuted,     ///< the measurement disagrees
-  depends,     ///< true under conditions that the reason names, or on some machines
+  depends,     ///< it agrees under the claim's condition, and disagrees otherwise
   skipped,     ///< not measured in this run; the reason says what is missing
 };
+inline constexpr std::size_t kVerdicts = 4;
 
 /// Returns the word used in all reports.
 [[nodiscard]] std::string_view name(Verdict verdict) noexcept;
@@ -44,42 +46,80 @@ enum class Relation : std::uint8_t { equals, at_most, at_least };
 struct Expected {
   double value = 0;
   Relation relation = Relation::equals;
-  double tolerance = 0;  ///< of the formula itself, such as an approximation's stated bound
+  double formula_error = 0;  ///< computed bound of what an approximating formula leaves out
+
+  [[nodiscard]] constexpr Expected with_formula_error(double error) const noexcept { return {value, relation, error}; }
 };
 
 template <class Number>
-[[nodiscard]] constexpr Expected equals(Number value, double tolerance = 0) noexcept {
-  return {.value = static_cast<double>(value), .tolerance = tolerance};
+[[nodiscard]] constexpr Expected equals(Number value) noexcept {
+  return {.value = static_cast<double>(value)};
 }
-[[nodiscard]] constexpr Expected at_most(double value, double tolerance = 0) noexcept {
-  return {.value = value, .relation = Relation::at_most, .tolerance = tolerance};
+[[nodiscard]] constexpr Expected at_most(double value) noexcept {
+  return {.value = value, .relation = Relation::at_most};
 }
-[[nodiscard]] constexpr Expected at_least(double value, double tolerance = 0) noexcept {
-  return {.value = value, .relation = Relation::at_least, .tolerance = tolerance};
+[[nodiscard]] constexpr Expected at_least(double value) noexcept {
+  return {.value = value, .relation = Relation::at_least};
 }
 
 inline constexpr double kStandardErrors = 3;
 
-/// Returns reproduced if the measurement keeps the relation within the tolerance and so many standard errors, else
-/// refuted. NaN is refuted.
-[[nodiscard]] Verdict judge(const Expected& expected, const Estimate& measured,
-                            double standard_errors = kStandardErrors) noexcept;
+/// What a measurement may differ by although its standard error and the formula's error are 0. In `words.json`.
+struct Tolerance {
+  double relative = 0;   ///< share of the expected value: `tolerance`
+  double absolute = 0;   ///< in the claim's unit: `tolerance_absolute`
+  std::string reason{};  ///< `tolerance_reason`
+};
 
-struct Claim {
-  std::string id;       ///< unique within its source; letters, digits and hyphens
-  std::string place;    ///< where in the source
-  std::string claim;    ///< what it says
-  std::string formula;  ///< how the expected value is computed
-  std::string unit{};   ///< of expected and measured; empty for a share or a ratio
+/// What is expected and measured under one condition.
+struct Side {
   Expected expected{};
   Estimate measured{};
-  Verdict recorded = Verdict::reproduced;  ///< the verdict that source and formula predict
-  std::string basis{};                     ///< reason for that verdict if it is not `reproduced`
-  Verdict verdict = Verdict::skipped;      ///< set by Findings
-  std::string reason{};                    ///< what a reader should know about the verdict
-
-  [[nodiscard]] bool is_as_recorded() const noexcept { return verdict == Verdict::skipped || verdict == recorded; }
 };
+
+/// Whether the measurement keeps the relation within the tolerance, the formula's error and so many standard errors.
+/// NaN does not.
+[[nodiscard]] bool keeps(const Side& side, const Tolerance& tolerance = {},
+                         double standard_errors = kStandardErrors) noexcept;
+
+enum class ClaimKind : std::uint8_t {
+  counted,
+  arithmetic,      ///< a formula compared with itself; shown, not counted
+  reconstruction,  ///< the source does not print the formula, so that ours is a guess; shown, not counted
+};
+
+struct Claim {
+  std::string id;            ///< unique within its source; letters, digits and hyphens
+  std::string part{};        ///< title of the part that measures it
+  std::string place;         ///< where in the source
+  std::string claim;         ///< what it says
+  std::string definition{};  ///< whose definition it is judged by, if there are several
+  std::string formula;       ///< how the expected value is computed
+  std::string unit{};        ///< of expected and measured; empty for a share or a ratio
+  std::string condition{};   ///< under which it holds; with `otherwise` only
+  ClaimKind kind = ClaimKind::counted;
+  Tolerance tolerance{};
+  Side side{};                                    ///< under the condition if there is one
+  std::optional<Side> otherwise{};                ///< without the condition
+  Verdict recorded = Verdict::reproduced;         ///< the verdict that source and formula predict
+  std::string basis{};                            ///< reason for that verdict if it is not `reproduced`
+  Verdict verdict = Verdict::skipped;             ///< set by Findings
+  std::string reason{};                           ///< what a reader should know about the verdict
+  bool is_undecided = false;                      ///< by Findings::undecided
+  bool could_run = false;                         ///< skipped, although what it needs is not missing
+  std::array<std::size_t, kVerdicts> verdicts{};  ///< number of seeds with each verdict
+
+  [[nodiscard]] bool is_as_recorded() const noexcept {
+    return verdict == Verdict::skipped ? !could_run : verdict == recorded;
+  }
+  [[nodiscard]] std::size_t seeds() const noexcept;
+  /// The number of seeds whose verdict is not the most frequent one.
+  [[nodiscard]] std::size_t flips() const noexcept;
+};
+
+/// Returns the verdict of a measured claim. With two sides it is `depends` if the first keeps the relation and the
+/// other does not, reproduced if both do, and else refuted.
+[[nodiscard]] Verdict judge(const Claim& claim) noexcept;
 
 /// A number or a word. NaN and infinity are shown as empty cells.
 struct Cell : std::variant<double, std::string> {
@@ -132,6 +172,14 @@ enum class Fault : std::uint8_t {
   invents_keys,  ///< one absent key in 64 is a false positive
 };
 
+/// What a run lacks to measure a claim. `Findings::skipped` checks it.
+enum class Missing : std::uint8_t {
+  data,          ///< --data
+  full_run,      ///< the time that a quick run does not take
+  postgresql,    ///< a PostgreSQL server
+  authors_data,  ///< data that the authors did not publish
+};
+
 struct Context {
   bool quick = false;                   ///< seconds instead of minutes: fewer trials, larger errors, same claims
   std::optional<std::string> data_dir;  ///< real data, in the folders blocklists, logs, traces and urls
@@ -146,10 +194,24 @@ struct Context {
   [[nodiscard]] HashSpec hash() const noexcept { return {.kind = HashKind::xxh3, .seed = {seed, 0}}; }
 };
 
-/// Claims by id and figures by name, from `words.json`, without values.
-struct Words {
-  std::map<std::string, Claim, std::less<>> claims;
-  std::map<std::string, Figure, std::less<>> figures;
+/// The texts of a source, from `words.json`, without values.
+class Words {
+ public:
+  explicit Words(std::string_view json);
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  ~Words();
+
+  /// Returns the row `pattern` of the part with the fields of its row `id`, if there is one. Aborts if neither is.
+  [[nodiscard]] Claim claim(const std::string& part, const std::string& pattern, const std::string& id) const;
+  /// Aborts if there is none.
+  [[nodiscard]] Figure figure(const std::string& name) const;
+  /// Whether the part may measure this claim: it has a row whose id is this one or a pattern of it.
+  [[nodiscard]] bool may_have(const std::string& part, std::string_view id) const;
+
+ private:
+  struct Rows;
+  std::unique_ptr<const Rows> rows_;
 };
 
 /// Names a claim or figure of `words.json`, with the values for the placeholders {}, {0}, {1:.2f} … in its texts. Texts
@@ -173,46 +235,44 @@ class Entry {
 /// What a source found, in the order of the report. An entry that `words.json` lacks aborts the program.
 class Findings {
  public:
-  Findings() = default;
-  explicit Findings(std::shared_ptr<const Words> words) noexcept : words_(std::move(words)) {}
+  Findings(std::shared_ptr<const Words> words, const Context& context);
 
   /// Adds a measured claim and judges it.
   void judged(const Entry& entry, const Expected& expected, const Estimate& measured);
-  void judged(Claim claim);
-  /// Adds a claim that no single number decides; its reason names the conditions. `measured` is shown.
-  void depends(const Entry& entry, const Expected& expected, const Estimate& measured);
-  void depends(Claim claim);
-  /// Adds a claim that this run cannot measure, such as one that needs --data.
-  void skipped(const Entry& entry, const Expected& expected, std::string needs);
-  void skipped(Claim claim, std::string needs);
+  /// Adds a claim that holds under the `condition` of its words: measured with the condition, and without.
+  void depends(const Entry& entry, const Side& holds, const Side& fails);
+  /// Adds a claim that this run cannot measure. A quick run omits it. If nothing is missing the run fails.
+  void skipped(const Entry& entry, const Expected& expected, Missing missing);
+  /// Adds a claim that no rule decides yet, as `depends`. Not for new claims: the run prints their number.
+  void undecided(const Entry& entry, const Expected& expected, const Estimate& measured);
   void add(Figure figure) { figures_.push_back(std::move(figure)); }
   [[nodiscard]] Figure figure(const Entry& entry) const;
+  /// Returns the tolerance of a row, for a measurement that chooses what to compare.
+  [[nodiscard]] Tolerance tolerance(const std::string& id) const;
 
+  /// Sets the part of the claims that follow.
+  void begin_part(std::string title) { part_ = std::move(title); }
+
+  [[nodiscard]] std::vector<Claim>& claims() noexcept { return claims_; }
   [[nodiscard]] const std::vector<Claim>& claims() const noexcept { return claims_; }
   [[nodiscard]] const std::vector<Figure>& figures() const noexcept { return figures_; }
 
  private:
-  [[nodiscard]] Claim claim(const Entry& entry, const Expected& expected, const Estimate& measured) const;
+  [[nodiscard]] Claim claim(const Entry& entry, const Side& side) const;
+  void add(Claim claim, Verdict verdict);
+  [[nodiscard]] bool is_missing(Missing missing) const;
 
   std::shared_ptr<const Words> words_;
-  std::vector<Claim> claims_;
-  std::vector<Figure> figures_;
+  Context context_;
+  std::string part_{};
+  std::vector<Claim> claims_{};
+  std::vector<Figure> figures_{};
 };
 
 /// Something that the source leaves open or gets wrong, and our interpretation.
 struct Reading {
   std::string question;
   std::string answer;
-};
-
-struct Source {
-  std::string name;  ///< on the command line: letters, digits and hyphens
-  std::string title;
-  std::string origin;  ///< who published it, where and when
-  std::string essay;   ///< paragraphs separated by empty lines: what it proposes and how we test that
-  std::vector<Reading> readings;
-  std::shared_ptr<const Words> words{};
-  std::function<Result<void>(const Context&, Findings&)> run;
 };
 
 using Measure = Result<void>(const Context&, Findings&);
@@ -222,11 +282,23 @@ using Measure = Result<void>(const Context&, Findings&);
                                        Findings& findings);
 
 struct Part {
-  const char* title;
-  Measure* measure;
+  std::string title;  ///< the key of its claims in `words.json`
+  std::function<Measure> measure;
 };
 
-/// Returns the source of a folder of the lab. Its `words.json` is compiled in; its parts are measured in order.
+struct Source {
+  std::string name;  ///< on the command line: letters, digits and hyphens
+  std::string title;
+  std::string origin;  ///< who published it, where and when
+  std::string essay;   ///< paragraphs separated by empty lines: what it proposes and how we test that
+  std::vector<Reading> readings;
+  std::shared_ptr<const Words> words{};
+  std::vector<Part> parts{};  ///< measured in order
+};
+
+/// Returns the source that a `words.json` describes. Pre: its claims are those of the parts.
+[[nodiscard]] Source source_from(std::string_view json, std::vector<Part> parts);
+/// Returns the source of a folder of the lab. Its `words.json` is compiled in.
 [[nodiscard]] Source source_of(std::string_view folder, std::vector<Part> parts);
 
 struct Outcome {
@@ -235,8 +307,24 @@ struct Outcome {
   double seconds = 0;
 };
 
-[[nodiscard]] Result<Outcome> run(const Source& source, const Context& context);
+/// Measures a source with so many seeds from the context's on. The findings are the first seed's, with the verdicts of
+/// all. Errors: the first part's that cannot continue.
+[[nodiscard]] Result<Outcome> run(const Source& source, const Context& context, std::size_t seeds = 1);
 
-[[nodiscard]] std::size_t unexpected_count(const std::vector<Outcome>& outcomes) noexcept;
+/// Runs only the parts that may measure the claim, until one does; the findings are that claim. Errors: not_found if
+/// none does.
+[[nodiscard]] Result<Outcome> run_claim(const Source& source, std::string_view id, const Context& context,
+                                        std::size_t seeds = 1);
+
+/// What fails a run, and what still has no rule.
+struct Concerns {
+  std::size_t unexpected = 0;  ///< verdicts that are not as recorded
+  std::size_t could_run = 0;   ///< claims skipped although nothing is missing
+  std::size_t flipping = 0;    ///< claims whose verdict depends on the seed
+  std::size_t undecided = 0;   ///< do not fail the run
+
+  [[nodiscard]] bool are_none() const noexcept { return unexpected + could_run + flipping == 0; }
+};
+[[nodiscard]] Concerns concerns_of(const std::vector<Outcome>& outcomes) noexcept;
 
 }  // namespace mankai::lab

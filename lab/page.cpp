@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "lab/report.hpp"
 #include "lab/text.hpp"
 
@@ -68,36 +66,30 @@ std::string paragraphs(std::string_view text) {
 
 std::string badge(Verdict verdict) { return fmt::format("<span class=\"verdict {0}\">{0}</span>", name(verdict)); }
 
-std::string small(const std::string& text) {
-  return text.empty() ? "" : "<span class=\"small\">" + html_escape(text) + "</span>";
+std::string labeled(std::string_view label, const std::string& text) {
+  return text.empty() ? "" : fmt::format("<span class=\"small\">{}{}</span>", label, html_escape(text));
 }
 
-std::string row(const std::string& source, const Claim& claim) {
+std::string row(const Outcome& outcome, const Claim& claim, const Context& context) {
+  const std::string remark = remarks(claim);
+  const bool is_concern = !claim.is_as_recorded() || claim.flips() > 0;
   std::string verdict = badge(claim.verdict);
-  if (!claim.is_as_recorded()) {
-    verdict += fmt::format(" <span class=\"verdict unexpected\">recorded: {}</span>", name(claim.recorded));
+  if (!remark.empty()) {
+    verdict += fmt::format(" <span class=\"verdict {}\">{}</span>", is_concern ? "unexpected" : "skipped", remark);
   }
   return fmt::format(
-      "<tr id=\"{}-{}\"><td>{}{}</td><td class=\"formula\">{}</td><td class=\"number\">{}</td><td "
-      "class=\"number\">{}</td><td>{}{}{}</td></tr>\n",
-      html_escape(source), html_escape(claim.id), html_escape(claim.claim), small(claim.place + " · " + claim.id),
-      html_escape(claim.formula), html_escape(shown(claim)),
-      claim.verdict == Verdict::skipped ? "" : html_escape(shown_measured(claim)), verdict, small(claim.reason),
-      small(claim.basis));
+      "<tr id=\"{}-{}\"><td>{}{}{}{}<code class=\"small\">{}</code></td><td class=\"formula\">{}</td><td "
+      "class=\"number\">{}</td><td>{}{}</td><td class=\"number\">{}</td><td>{}{}{}</td></tr>\n",
+      html_escape(outcome.source.name), html_escape(claim.id), html_escape(claim.claim), labeled("", claim.place),
+      labeled("Definition: ", claim.definition), labeled("Condition: ", claim.condition),
+      html_escape(command(outcome, claim, context)), html_escape(claim.formula), html_escape(shown(claim)),
+      html_escape(shown_tolerance(claim)), labeled("", claim.tolerance.reason),
+      claim.verdict == Verdict::skipped ? "" : html_escape(shown_measured(claim)), verdict, labeled("", claim.reason),
+      labeled("", claim.basis));
 }
 
 std::string counts(const Findings& findings) {
-  std::array<std::size_t, 4> of{};
-  for (const Claim& claim : findings.claims()) {
-    ++of.at(static_cast<std::size_t>(claim.verdict));
-  }
-  std::string html = "<div class=\"counts\">";
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    if (of.at(i) > 0) {
-      html += fmt::format("<span class=\"verdict {0}\">{1} {0}</span>", name(static_cast<Verdict>(i)), of.at(i));
-    }
-  }
-  return html + "</div>\n";
+  return "<p class=\"counts\">" + html_escape(verdict_line(findings)) + "</p>\n";
 }
 
 std::string folded(std::string_view summary, const std::string& html) {
@@ -141,12 +133,13 @@ std::string drawing(const std::string& source, const Figure& figure, const Draw&
   return html + folded("The table (" + named.name + ".csv)", table(figure)) + "</figure>\n";
 }
 
-std::string claims(const Outcome& outcome) {
+std::string claims(const Outcome& outcome, const Context& context) {
   std::string html =
       "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>What the source says</th><th>Formula</th>"
-      "<th class=\"number\">Expected</th><th class=\"number\">Measured</th><th>Verdict</th></tr></thead><tbody>\n";
+      "<th class=\"number\">Expected</th><th>Tolerance</th><th "
+      "class=\"number\">Measured</th><th>Verdict</th></tr></thead><tbody>\n";
   for (const Claim& claim : outcome.findings.claims()) {
-    html += row(outcome.source.name, claim);
+    html += row(outcome, claim, context);
   }
   return folded(
       fmt::format("The {} claims, their formulas, measurements and verdicts", outcome.findings.claims().size()),
@@ -162,7 +155,7 @@ std::string readings(const Source& source) {
 }
 
 // Plots come before tables: they summarize them.
-std::string section(const Outcome& outcome, const Draw& draw) {
+std::string section(const Outcome& outcome, const Context& context, const Draw& draw) {
   const Source& source = outcome.source;
   std::string html =
       fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p class=\"origin\">{}</p>\n{}", html_escape(source.name),
@@ -170,12 +163,12 @@ std::string section(const Outcome& outcome, const Draw& draw) {
   for (const Figure& figure : outcome.findings.figures()) {
     html += drawing(source.name, figure, draw);
   }
-  return html + claims(outcome) + folded("About the source", paragraphs(source.essay)) + readings(source) +
+  return html + claims(outcome, context) + folded("About the source", paragraphs(source.essay)) + readings(source) +
          "</section>\n";
 }
 
 std::string heading(const std::vector<Outcome>& outcomes, const Context& context) {
-  const std::size_t unexpected = unexpected_count(outcomes);
+  const Concerns concerns = concerns_of(outcomes);
   std::string html = fmt::format(
       "<h1>Mankai lab</h1>\n<p>What published sources claim about filters, beside the formula and what we measure. "
       "Measured values carry one standard error; a value is held to its formula within {} of them. {}</p>\n"
@@ -184,8 +177,8 @@ std::string heading(const std::vector<Outcome>& outcomes, const Context& context
       "A verdict is compared with the one that the source's own text or a formula makes us expect.",
       context.quick ? "Quick" : "Full",
       context.data_dir ? "real data from " + html_escape(*context.data_dir) : "synthetic data only", context.seed,
-      unexpected == 0 ? unexpected_words(0)
-                      : "<span class=\"verdict unexpected\">" + unexpected_words(unexpected) + "</span>");
+      concerns.are_none() ? concern_words(concerns)
+                          : "<span class=\"verdict unexpected\">" + concern_words(concerns) + "</span>");
   html += "<nav><ul>\n";
   for (const Outcome& outcome : outcomes) {
     html += fmt::format("<li><a href=\"#{}\">{}</a> <span class=\"small\">{}</span>{}</li>\n",
@@ -205,7 +198,7 @@ std::string page(const std::vector<Outcome>& outcomes, const Context& context, c
       kStyle);
   html += heading(outcomes, context);
   for (const Outcome& outcome : outcomes) {
-    html += section(outcome, draw);
+    html += section(outcome, context, draw);
   }
   return html + "</body>\n</html>\n";
 }

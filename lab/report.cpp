@@ -42,7 +42,7 @@ Result<void> write_report(const std::string& folder, const std::vector<Outcome>&
       MANKAI_TRY(write_text(folder, outcome.source.name + "-" + figure.name + ".csv", csv(figure)));
     }
   }
-  MANKAI_TRY(write_text(folder, "claims.json", claims_json(outcomes)));
+  MANKAI_TRY(write_text(folder, "claims.json", claims_json(outcomes, context)));
   return write_text(folder, "index.html", page(outcomes, context, plot_svg));
 }
 

@@ -30,18 +30,47 @@ std::string csv_cell(const Cell& cell) {
   return csv_field(std::get<std::string>(cell));
 }
 
+std::string shown_expected(const Side& side, const std::string& unit) {
+  return with_unit(std::string(word(side.expected.relation)) + shown(side.expected.value), unit);
+}
+
+std::string shown_measured(const Side& side, const std::string& unit) {
+  constexpr double kTwoDigits = 10;
+  const Estimate& measured = side.measured;
+  const std::string error =
+      measured.error >= kTwoDigits ? shown(std::round(measured.error)) : fmt::format("{:.2g}", measured.error);
+  return with_unit(shown(measured.value) + (measured.error > 0 ? " ± " + error : ""), unit);
+}
+
+std::string of_sides(const std::string& side, const std::string& otherwise) {
+  return side == otherwise ? side : side + "; otherwise " + otherwise;
+}
+
+std::string joined(std::initializer_list<std::string> texts, std::string_view separator) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += (all.empty() || text.empty() ? "" : separator);
+    all += text;
+  }
+  return all;
+}
+
 std::string summary_of(const Outcome& outcome) {
   std::string text = fmt::format("{}: {}\n", outcome.source.name, outcome.source.title);
-  std::array<std::size_t, 4> counts{};
   for (const Claim& claim : outcome.findings.claims()) {
-    ++counts.at(static_cast<std::size_t>(claim.verdict));
+    const std::string remark = remarks(claim);
     text += fmt::format("  {:<10}  {:<26}  {:<20}  {}{}\n", name(claim.verdict), claim.id, shown(claim),
                         claim.verdict == Verdict::skipped ? claim.reason : shown_measured(claim),
-                        claim.is_as_recorded() ? "" : fmt::format("   <- recorded: {}", name(claim.recorded)));
+                        remark.empty() ? "" : "   <- " + remark);
   }
-  text += fmt::format("  {} claims: {} reproduced, {} refuted, {} depend, {} skipped; {:.1f} s\n\n",
-                      outcome.findings.claims().size(), counts[0], counts[1], counts[2], counts[3], outcome.seconds);
+  text += fmt::format("  {} claims: {}; {:.1f} s\n\n", outcome.findings.claims().size(), verdict_line(outcome.findings),
+                      outcome.seconds);
   return text;
+}
+
+// "1 claim is so." or "2 claims are so."; empty for 0.
+std::string sentence(std::size_t count, std::string_view one, std::string_view several) {
+  return count == 0 ? "" : count == 1 ? fmt::format("1 {}.", one) : fmt::format("{} {}.", count, several);
 }
 
 }  // namespace
@@ -55,15 +84,60 @@ std::string shown(double number) {
 }
 
 std::string shown(const Claim& claim) {
-  return with_unit(std::string(word(claim.expected.relation)) + shown(claim.expected.value), claim.unit);
+  const std::string expected = shown_expected(claim.side, claim.unit);
+  return claim.otherwise ? of_sides(expected, shown_expected(*claim.otherwise, claim.unit)) : expected;
 }
 
 std::string shown_measured(const Claim& claim) {
-  constexpr double kTwoDigits = 10;
-  const Estimate& measured = claim.measured;
-  const std::string error =
-      measured.error >= kTwoDigits ? shown(std::round(measured.error)) : fmt::format("{:.2g}", measured.error);
-  return with_unit(shown(measured.value) + (measured.error > 0 ? " ± " + error : ""), claim.unit);
+  const std::string measured = shown_measured(claim.side, claim.unit);
+  return claim.otherwise ? of_sides(measured, shown_measured(*claim.otherwise, claim.unit)) : measured;
+}
+
+std::string shown_tolerance(const Claim& claim) {
+  constexpr double kPercent = 100;
+  const Tolerance& tolerance = claim.tolerance;
+  const double formula_error = claim.side.expected.formula_error;
+  return joined({tolerance.relative > 0 ? shown(kPercent * tolerance.relative) + "%" : "",
+                 tolerance.absolute > 0 ? with_unit(shown(tolerance.absolute), claim.unit) : "",
+                 formula_error > 0 ? fmt::format("formula ± {:.2g}", formula_error) : ""},
+                "; ");
+}
+
+std::string remarks(const Claim& claim) {
+  return joined({claim.kind == ClaimKind::arithmetic       ? "arithmetic, not counted"
+                 : claim.kind == ClaimKind::reconstruction ? "reconstruction, not counted"
+                                                           : "",
+                 claim.is_undecided ? "undecided" : "",
+                 claim.is_as_recorded() || claim.could_run ? "" : fmt::format("recorded: {}", name(claim.recorded)),
+                 claim.flips() > 0 ? fmt::format("flips: {} of {}", claim.flips(), claim.seeds()) : ""},
+                "; ");
+}
+
+std::string command(const Outcome& outcome, const Claim& claim, const Context& context) {
+  return fmt::format("mankai-lab claim {}/{}{}{}{}", outcome.source.name, claim.id, context.quick ? " --quick" : "",
+                     context.seed == Context{}.seed ? "" : fmt::format(" --seed {}", context.seed),
+                     context.data_dir ? " --data " + *context.data_dir : "");
+}
+
+std::string verdict_line(const Findings& findings) {
+  std::array<std::size_t, kVerdicts> counted{};
+  std::size_t arithmetic = 0;
+  std::size_t reconstructed = 0;
+  std::size_t undecided = 0;
+  for (const Claim& claim : findings.claims()) {
+    counted.at(static_cast<std::size_t>(claim.verdict)) += claim.kind == ClaimKind::counted ? 1U : 0U;
+    arithmetic += claim.kind == ClaimKind::arithmetic ? 1U : 0U;
+    reconstructed += claim.kind == ClaimKind::reconstruction ? 1U : 0U;
+    undecided += claim.is_undecided ? 1U : 0U;
+  }
+  const auto some = [](std::size_t count, std::string_view what) {
+    return count == 0 ? "" : fmt::format("{} {}", count, what);
+  };
+  const std::string outside = joined({some(arithmetic, "arithmetic"), some(reconstructed, "reconstructed")}, ", ");
+  return joined(
+      {fmt::format("{} reproduced, {} refuted, {} depend", counted[0], counted[1], counted[2]),
+       some(counted[3], "skipped"), some(undecided, "undecided"), outside.empty() ? "" : "not counted: " + outside},
+      "; ");
 }
 
 std::string shown(const Cell& cell) {
@@ -117,15 +191,43 @@ std::string summary(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
     text += summary_of(outcome);
   }
-  return text + unexpected_words(unexpected_count(outcomes)) + "\n";
+  return text + concern_words(concerns_of(outcomes)) + "\n";
 }
 
-std::string unexpected_words(std::size_t count) {
-  if (count == 0) {
-    return "Every verdict is as recorded.";
-  }
-  return count == 1 ? "1 verdict differs from what was recorded."
-                    : fmt::format("{} verdicts differ from what was recorded.", count);
+std::string details(const Outcome& outcome, const Context& context) {
+  const Claim& claim = outcome.findings.claims().front();
+  const bool is_skipped = claim.verdict == Verdict::skipped;
+  std::string text = fmt::format("{}/{}\n", outcome.source.name, claim.id);
+  const auto add = [&text](std::string_view name, const std::string& value) {
+    text += value.empty() ? "" : fmt::format("  {:<12}{}\n", name, value);
+  };
+  add("place", claim.place);
+  add("claim", claim.claim);
+  add("definition", claim.definition);
+  add("condition", claim.condition);
+  add("formula", claim.formula);
+  add("expected", shown(claim));
+  add("tolerance", joined({shown_tolerance(claim), claim.tolerance.reason}, ": "));
+  add("measured", is_skipped ? "" : shown_measured(claim));
+  add("verdict", joined({std::string(name(claim.verdict)), remarks(claim)}, "; "));
+  add("basis", claim.basis);
+  add("reason", claim.reason);
+  add("seed", claim.seeds() == 1 ? std::to_string(context.seed)
+                                 : fmt::format("{} to {}", context.seed, context.seed + claim.seeds() - 1));
+  add("part", claim.part);
+  return text;
+}
+
+std::string concern_words(const Concerns& concerns) {
+  return joined({concerns.are_none() ? "Every verdict is as recorded." : "",
+                 sentence(concerns.unexpected, "verdict differs from what was recorded",
+                          "verdicts differ from what was recorded"),
+                 sentence(concerns.could_run, "claim was skipped although nothing is missing",
+                          "claims were skipped although nothing is missing"),
+                 sentence(concerns.flipping, "verdict depends on the seed", "verdicts depend on the seed"),
+                 sentence(concerns.undecided, "claim has no rule that decides it yet",
+                          "claims have no rule that decides them yet")},
+                " ");
 }
 
 }  // namespace mankai::lab

@@ -10,9 +10,13 @@ namespace mankai::lab {
 
 /// Formats a number for people: integers in full, others to four digits; "–" for NaN and infinity.
 [[nodiscard]] std::string shown(double number);
-/// The expected value with its relation and unit, such as "at most 0.01".
+/// The expected value with its relation and unit, such as "at most 0.01"; of both sides if there are two.
 [[nodiscard]] std::string shown(const Claim& claim);
 [[nodiscard]] std::string shown_measured(const Claim& claim);
+/// Such as "2%; formula ± 0.001"; empty if there is none.
+[[nodiscard]] std::string shown_tolerance(const Claim& claim);
+/// Says that the claim is not counted, not as recorded, or flips; empty if nothing is to be said.
+[[nodiscard]] std::string remarks(const Claim& claim);
 [[nodiscard]] std::string shown(const Cell& cell);
 
 /// For HTML's text and quoted attributes.
@@ -22,10 +26,18 @@ namespace mankai::lab {
 /// Returns the figure's table with all digits; NaN and infinity are empty.
 [[nodiscard]] std::string csv(const Figure& figure);
 
+/// Returns the command that measures this claim alone in the same way.
+[[nodiscard]] std::string command(const Outcome& outcome, const Claim& claim, const Context& context);
+/// Returns such as "41 reproduced, 7 refuted, 3 depend; not counted: 5 arithmetic, 4 reconstructed".
+[[nodiscard]] std::string verdict_line(const Findings& findings);
+/// Returns a sentence for each kind of concern, or that every verdict is as recorded.
+[[nodiscard]] std::string concern_words(const Concerns& concerns);
+
 /// Returns a JSON array of claims. NaN and infinity become null.
-[[nodiscard]] std::string claims_json(const std::vector<Outcome>& outcomes);
-[[nodiscard]] std::string unexpected_words(std::size_t count);
+[[nodiscard]] std::string claims_json(const std::vector<Outcome>& outcomes, const Context& context);
 /// Returns the terminal's output: one line per claim, then the counts.
 [[nodiscard]] std::string summary(const std::vector<Outcome>& outcomes);
+/// Returns the terminal's output for one claim, the only one of its outcome.
+[[nodiscard]] std::string details(const Outcome& outcome, const Context& context);
 
 }  // namespace mankai::lab

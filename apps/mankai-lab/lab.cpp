@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/output.hpp"
@@ -15,8 +16,9 @@ namespace {
 struct LabRequest {
   std::vector<std::string> names;
   bool list = false;
-  bool quick = false;
-  std::optional<std::string> data_dir;
+  std::string claim;
+  lab::Context context;
+  std::uint64_t seeds = 1;
   std::string out = "mankai-lab";
 };
 
@@ -51,16 +53,25 @@ std::string list(const std::vector<lab::Source>& sources) {
   return text;
 }
 
-Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& sources, lab::Context context) {
+// Shows the steps of a source's measurement.
+lab::Context with_progress(lab::Context context, const std::string& source) {
+  context.progress = [source](std::string_view what) { show_step(source + ": " + std::string(what)); };
+  return context;
+}
+
+Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& sources, const LabRequest& request) {
   std::vector<lab::Outcome> outcomes;
   for (const lab::Source& source : sources) {
-    context.progress = [&source](std::string_view what) { show_step(source.name + ": " + std::string(what)); };
-    auto outcome = lab::run(source, context);
+    auto outcome = lab::run(source, with_progress(request.context, source.name), request.seeds);
     show_step("");
     MANKAI_TRY(outcome);
     outcomes.push_back(std::move(*outcome));
   }
   return outcomes;
+}
+
+int exit_code(const std::vector<lab::Outcome>& outcomes) {
+  return static_cast<int>(lab::concerns_of(outcomes).are_none() ? ExitCode::fine : ExitCode::negative);
 }
 
 Result<int> run(const LabRequest& request) {
@@ -69,14 +80,37 @@ Result<int> run(const LabRequest& request) {
     return write_output(list(sources));
   }
   MANKAI_TRY(lab::prepare_folder(request.out));
-  lab::Context context;
-  context.quick = request.quick;
-  context.data_dir = request.data_dir;
-  MANKAI_ASSIGN(const auto outcomes, measure(sources, context));
-  MANKAI_TRY(lab::write_report(request.out, outcomes, context));
+  MANKAI_ASSIGN(const auto outcomes, measure(sources, request));
+  MANKAI_TRY(lab::write_report(request.out, outcomes, request.context));
   MANKAI_TRY(write_output(lab::summary(outcomes) + "report: " + request.out + "/index.html\n"));
-  const bool is_as_recorded = lab::unexpected_count(outcomes) == 0;
-  return static_cast<int>(is_as_recorded ? ExitCode::fine : ExitCode::negative);
+  return exit_code(outcomes);
+}
+
+// SOURCE/ID, or an id that only one source may measure.
+Result<int> run_claim(const LabRequest& request) {
+  const std::size_t slash = request.claim.find('/');
+  const std::string id = request.claim.substr(slash == std::string::npos ? 0 : slash + 1);
+  MANKAI_ASSIGN(const auto sources,
+                chosen_sources(slash == std::string::npos ? std::vector<std::string>()
+                                                          : std::vector{request.claim.substr(0, slash)}));
+  std::vector<lab::Outcome> outcomes;
+  for (const lab::Source& source : sources) {
+    auto outcome = lab::run_claim(source, id, with_progress(request.context, source.name), request.seeds);
+    show_step("");
+    if (outcome) {
+      outcomes.push_back(std::move(*outcome));
+    } else if (outcome.error().code != ErrorCode::not_found) {
+      return std::unexpected(outcome.error());
+    }
+  }
+  if (outcomes.size() != 1) {
+    return fail(ErrorCode::invalid_argument,
+                outcomes.empty()
+                    ? "this run measures no claim '" + request.claim + "'; some need --data or a run without --quick"
+                    : "several sources have a claim '" + id + "'; give SOURCE/ID");
+  }
+  MANKAI_TRY(write_output(lab::details(outcomes.front(), request.context)));
+  return exit_code(outcomes);
 }
 
 Result<std::string> parse_folder(std::string_view text) {
@@ -84,6 +118,24 @@ Result<std::string> parse_folder(std::string_view text) {
     return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a readable folder");
   }
   return std::string(text);
+}
+
+Result<std::uint64_t> parse_seed_count(std::string_view text) {
+  MANKAI_ASSIGN(const auto count, parse_seed_number(text));
+  return count > 0 ? Result<std::uint64_t>(count) : fail(ErrorCode::invalid_argument, "at least one seed is needed");
+}
+
+Options measuring_options(LabRequest& request) {
+  return {
+      flag("--quick", "Run fewer trials: the claims that this suffices for, in under a minute.", request.context.quick),
+      parsed_option("--data", "DIR",
+                    "Folder of real data, with blocklists, logs, traces and urls [default: none; claims that need "
+                    "it are skipped].",
+                    parse_folder, request.context.data_dir),
+      parsed_option("--seed", "S", "Seed of all draws [default: 1].", parse_seed_number, request.context.seed),
+      parsed_option("--seeds", "N",
+                    "Repeat with N seeds from S on: a verdict that differs between them fails the run [default: 1].",
+                    parse_seed_count, request.seeds)};
 }
 
 }  // namespace
@@ -103,14 +155,32 @@ Subcommand lab_subcommand() {
   };
   command.options = {positionals("NAME", "Sources to measure [default: all].", ValueKind::text, request->names),
                      flag("--list", "Print names and titles, and measure nothing.", request->list),
-                     flag("--quick", "Run fewer trials: the same claims in under a minute.", request->quick),
-                     parsed_option("--data", "DIR",
-                                   "Folder of real data, with blocklists, logs, traces and urls [default: none; claims "
-                                   "that need it are skipped].",
-                                   parse_folder, request->data_dir),
                      text_option("--out", "DIR", "Folder for the report, new or existing [default: mankai-lab].",
                                  ValueKind::file, request->out)};
+  std::ranges::move(measuring_options(*request), std::back_inserter(command.options));
   command.run = [request] { return run(*request); };
+  return command;
+}
+
+Subcommand claim_subcommand() {
+  auto request = std::make_shared<LabRequest>();
+  Subcommand command{
+      .name = "claim",
+      .summary = std::string(kClaimSummary),
+      .description =
+          "Measures one claim of mankai-lab(1) again: runs only the part of its source that measures it, and prints "
+          "its "
+          "text, definition, expected and measured values, tolerance, verdict and seed. The claims are those of "
+          "`mankai "
+          "lab`, whose report has this command for each.\n\nExit code 1 means that the verdict is not the expected "
+          "one.",
+      .examples = {{"mankai claim basket-gate/queries-avoided", "measures this claim of one source"},
+                   {"mankai claim queries-avoided --quick --seeds 10", "ten times, each with another seed"}},
+  };
+  command.options = {
+      required(positional("ID", "SOURCE/ID, or an id that only one source has.", ValueKind::text, request->claim))};
+  std::ranges::move(measuring_options(*request), std::back_inserter(command.options));
+  command.run = [request] { return run_claim(*request); };
   return command;
 }
 

@@ -8,7 +8,7 @@ Program lab_program() {
           .description =
               "Each of these commands is also a command of mankai(1), which runs this program when it is "
               "installed in the same folder or on PATH.",
-          .subcommands = {gen_subcommand(), lab_subcommand(), demo_subcommand()}};
+          .subcommands = {gen_subcommand(), lab_subcommand(), claim_subcommand(), demo_subcommand()}};
 }
 
 }  // namespace mankai::command

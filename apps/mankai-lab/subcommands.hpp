@@ -12,6 +12,7 @@ namespace mankai::command {
 
 [[nodiscard]] Subcommand gen_subcommand();
 [[nodiscard]] Subcommand lab_subcommand();
+[[nodiscard]] Subcommand claim_subcommand();
 [[nodiscard]] Subcommand demo_subcommand();
 
 }  // namespace mankai::command

@@ -98,6 +98,7 @@ Program mankai_program() {
                           takeover_subcommand(),
                           of_lab("gen", kGenSummary),
                           of_lab("lab", kLabSummary),
+                          of_lab("claim", kClaimSummary),
                           of_lab("demo", kDemoSummary)}};
 }
 

@@ -77,7 +77,7 @@ void judge_stub(const Stub& before, const Stub& after, double asked, Findings& f
   findings.judged("latency-before", equals(formula_latency(kPagesPerSecond, 1)), before.latency_ms);
   findings.judged("latency-after", equals(formula_latency(kPagesPerSecond, asked)), after.latency_ms);
   const Estimate in_database{.value = before.latency_ms.value - kPageMs, .error = before.latency_ms.error};
-  findings.depends("database-is-the-bottleneck", equals(2.0 / 3), in_database / before.latency_ms.value);
+  findings.undecided("database-is-the-bottleneck", equals(2.0 / 3), in_database / before.latency_ms.value);
 }
 
 Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random, const Findings& findings) {
@@ -115,8 +115,8 @@ Result<void> time_gate(const Context& context, Findings& findings) {
   const std::array<std::function<void()>, 2> works = {[&] { ask(gates[0]); }, [&] { ask(gates[1]); }};
   const auto times = nanoseconds_interleaved(context.trials(5, 101), kAsked, works);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    findings.depends({"gate-time-{}", name(kAddressings.at(i)), shown(kAddressings.at(i))}, at_most(kQueryMs * 1e6),
-                     times[i]);
+    findings.undecided({"gate-time-{}", name(kAddressings.at(i)), shown(kAddressings.at(i))}, at_most(kQueryMs * 1e6),
+                       times[i]);
   }
   MANKAI_ASSERT(yes > 0);
   return {};

@@ -111,7 +111,7 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
     const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
     // At half full a key sets phase / 2 new bits, which converts the saturation's deviation into keys.
     const double deviation = fill_deviation(phase * keys / cells, cells) * cells * 2 / phase;
-    findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape)), 1),
+    findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape))),
                     Estimate{.value = keys, .error = deviation});
     figure.rows.push_back(
         {phase, capacity_at_half(shape), keys, deviation, cells / keys, std::exp2(-static_cast<double>(phase))});

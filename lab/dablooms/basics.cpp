@@ -55,7 +55,7 @@ Result<void> measure_bits(const Context& context, Findings& findings) {
                   widened(rate_of(bloom, numbers, context.trials(400'000, 4'000'000)),
                           filter.fpr_expected(keys) * k * fill.error / fill.value));
   MANKAI_ASSIGN(auto larger, make_bloom(10 * keys, context));
-  findings.judged("linear-size", equals(10, 0.01),
+  findings.judged("linear-size", equals(10),
                   exact(static_cast<double>(larger.filter().cell_count()) / static_cast<double>(filter.cell_count())));
   return {};
 }
@@ -94,9 +94,8 @@ Result<void> measure_removals(const Context& context, Findings& findings) {
   findings.judged("unset-bits-lose-members", equals(1 - std::pow(kept_bit, params.k)),
                   share(count_missed(bits, numbers, rest), rest.count()));
   findings.judged("counters-lose-none", equals(0), exact(count_missed(counting, numbers, rest)));
-  // The tolerance is for rounding k up.
   findings.judged(
-      "counters-take-space", equals(4, 0.02),
+      "counters-take-space", equals(4),
       exact(static_cast<double>(counting.filter().cells_bytes()) / static_cast<double>(bloom.filter().cells_bytes())));
   return {};
 }

@@ -138,8 +138,7 @@ void remove_absent(F& filter, const Keys& numbers, Harm& harm) {
 void judge_absent(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
   const Estimate measured = mean(theirs.lost);
   findings.judged("strangers-harm-none-original", equals(0), measured);
-  // The tolerance is for the slight dependence between counters of a key.
-  findings.judged("strangers-harm-original", equals(lost, 0.01), measured);
+  findings.judged("strangers-harm-original", equals(lost), measured);
   findings.judged({"strangers-refused-ours", mean(ours.lost).value, measured.value}, at_most(rate),
                   share(ours.taken, ours.trials));
 }

@@ -96,8 +96,7 @@ void judge_windows(const std::string& id, const char* whose, const std::vector<d
 // Neighboring events are not independent; a run covers many half-lives.
 void judge_survival(const std::string& id, const Shape& shape, std::uint64_t age, const Estimate& measured,
                     Findings& findings) {
-  findings.judged(fmt::format("{}-{}", id, shape.s), equals(text_survival(shape, static_cast<double>(age)), 0.01),
-                  measured);
+  findings.judged(fmt::format("{}-{}", id, shape.s), equals(text_survival(shape, static_cast<double>(age))), measured);
 }
 
 Result<void> measure_table(std::uint64_t places, const Context& context, Findings& findings) {

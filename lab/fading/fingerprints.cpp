@@ -10,8 +10,6 @@
 namespace mankai::lab::forgetting {
 namespace {
 
-// Tolerance: full_survival treats the writers of two places as independent.
-constexpr double kIndependent = 0.001;
 constexpr std::array<std::uint32_t, 6> kPlacesPerEvent = {1, 2, 4, 8, 16, 32};
 
 struct PairCurve {
@@ -37,12 +35,12 @@ Result<PairCurve> measure_pair_curve(const Shape& shape, const Context& context)
 
 void claim_curve(const PairCurve& curve, Findings& findings) {
   const std::string id = fmt::format("{}-{}", curve.shape.b, curve.shape.n);
-  const Point worst = worst_of(curve.points, kLineWidth);
+  const Point worst = worst_of(curve.points, findings.tolerance("fading-{}").absolute);
   findings.judged({"fading-{}", id, shown(curve.shape), curve.shape.b, worst.age, curve.points.size()},
-                  equals(worst.formula, kLineWidth), worst.measured);
-  const Point worst_of_full = worst_of(curve.in_full, kIndependent);
+                  equals(worst.formula), worst.measured);
+  const Point worst_of_full = worst_of(curve.in_full, findings.tolerance("fading-exact-{}").absolute);
   findings.judged({"fading-exact-{}", id, shown(curve.shape), curve.shape.b, curve.in_full.size(), worst_of_full.age},
-                  equals(worst_of_full.formula, kIndependent), worst_of_full.measured);
+                  equals(worst_of_full.formula), worst_of_full.measured);
 }
 
 Figure figure_of(const std::vector<PairCurve>& curves, std::uint32_t b, Figure figure) {

@@ -84,8 +84,8 @@ Result<void> measure_plateaus(const Context& context, Findings& findings) {
     const std::uint64_t trials =
         shape.b > 8 ? context.trials(1'500'000, 60'000'000) : context.trials(150'000, 6'000'000);
     MANKAI_ASSIGN(const auto rate, plateau(shape, trials, context));
-    findings.judged({"plateau-{}-{}", shape.b, shape.n, shown(shape)}, equals(text_plateau(shape), left_out(shape)),
-                    rate);
+    findings.judged({"plateau-{}-{}", shape.b, shape.n, shown(shape)},
+                    equals(text_plateau(shape)).with_formula_error(left_out(shape)), rate);
     judge_advice(shape, rate, findings);
     figure.rows.push_back(
         {fmt::format("{}", shape.b), static_cast<double>(shape.n), text_plateau(shape), rate.value, rate.error});
@@ -129,15 +129,15 @@ Result<void> measure_min_matches(const Context& context, Findings& findings) {
     const Shape shape{.s = kManyPlaces, .n = kN, .b = kB, .r = r};
     MANKAI_ASSIGN(const auto rate, plateau(shape, context.trials(r == 1 ? 300'000 : 3'000'000, 60'000'000), context));
     const double formula = text_plateau(shape);
-    findings.judged({"min-matches-{}-rate", r, kHundred * formula}, equals(formula, left_out(shape)), rate);
+    findings.judged({"min-matches-{}-rate", r, kHundred * formula}, equals(formula).with_formula_error(left_out(shape)),
+                    rate);
     const Shape small{.s = 2000, .n = kN, .b = kB, .r = r};
     const double half_life = text_age(small, kHalf);
     MANKAI_ASSIGN(const auto known,
                   survey(small, static_cast<std::size_t>(half_life) * 2, context.trials(4000, 100'000), context));
     const Estimate measured = crossing(known, small, kHalf);
     const auto s = static_cast<double>(small.s);
-    findings.judged({"min-matches-{}-half-life", r, half_life / s}, equals(half_life / s, half_life / s / kHundred),
-                    measured / s);
+    findings.judged({"min-matches-{}-half-life", r, half_life / s}, equals(half_life / s), measured / s);
   }
   return {};
 }

@@ -200,13 +200,12 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
   findings.judged({"trace-survival-{}", id, window, on},
                   at_least(fading.formula_within / static_cast<double>(fading.within.recurrences)),
                   fading.known_within());
-  findings.judged({"trace-false-alarms-{}", id, on},
-                  at_most(text_plateau({.n = 2, .b = 8}), text_plateau({.n = 2, .b = 8}) / 50), fading.false_rate());
+  findings.judged({"trace-false-alarms-{}", id, on}, at_most(text_plateau({.n = 2, .b = 8})), fading.false_rate());
   findings.judged({"trace-lru-accuracy-{}", id, on}, equals(0), exact(rows.tight.score.false_alarms));
   findings.judged({"trace-beside-lru-{}", id, on, static_cast<double>(bytes) / kTightEntryBytes,
                    rows.usual.score.known_of_all().value},
                   at_least(rows.tight.score.known_of_all().value), fading.known_of_all());
-  findings.depends(
+  findings.undecided(
       {"trace-beside-rotating-{}", id, on, fading.false_rate().value, rows.rotating.score.false_rate().value},
       equals(rows.rotating.score.known_of_all().value), fading.known_of_all());
 }
@@ -303,7 +302,7 @@ Result<Trace> read_trace(const std::string& path, std::uint64_t most_events) {
 Result<void> measure_trace(const Context& context, Findings& findings) {
   for (const DataSet& data : kDataSets) {
     if (!context.data_dir) {
-      findings.skipped({"trace-{}", data.id, data.what}, {}, "needs --data");
+      findings.skipped({"trace-{}", data.id, data.what}, {}, Missing::data);
       continue;
     }
     MANKAI_ASSIGN(const auto trace,

@@ -109,7 +109,7 @@ void judge_conclusions(const UrlField& field, const Rates& new_last, const Rates
                                        Site::kLevels)),
                   recombined.faithful);
   findings.judged("most-effective", at_most(new_last.equal.value + 3 * new_last.equal.error), new_last.faithful);
-  findings.judged("takes-more-space", equals(Site::kLevels + 1, 0.02),
+  findings.judged("takes-more-space", equals(Site::kLevels + 1),
                   exact(static_cast<double>(field.faithful.filter().cell_count()) /
                         static_cast<double>(field.bloom.filter().cell_count())));
   findings.judged(

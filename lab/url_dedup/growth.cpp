@@ -39,7 +39,7 @@ Result<Race> make_race(std::uint64_t keys, std::uint64_t cells, const Context& c
 void judge_sizing(Findings& findings) {
   const double log_of_2 = std::log(2.0);
   const double cells = -kPaperKeys * std::log(kConference.fpr) / (log_of_2 * log_of_2);
-  findings.judged("conference-size", equals(kPaperCells, 0.005 * kPaperCells), exact(cells));
+  findings.judged("conference-size", equals(kPaperCells), exact(cells));
   findings.judged("conference-probes", equals(3), exact(std::floor(cells / kPaperKeys * log_of_2)));
 }
 
@@ -59,15 +59,11 @@ void judge_step(double step, double n, double cells, const Race& race, const Url
   const std::string millions = fmt::format("{:.1f}", step * kPaperKeys / 1e6);
   const std::string id = fmt::format("{:.0f}", step * kPaperKeys / 1e5);
   const double bloom = printed_rate(n, cells, kConference.k, 1);
-  // The tolerance is one array's deviation from the formula: 2% at 50,000 URLs.
-  findings.judged({"bloom-at-{}", id, millions}, equals(bloom, 0.02 * bloom), race.bloom.rate(new_last));
+  findings.judged({"bloom-at-{}", id, millions}, equals(bloom), race.bloom.rate(new_last));
   findings.judged({"multi-layer-at-{}", id, millions}, at_most(printed_rate(n, cells, kConference.k, Site::kLevels)),
                   race.faithful.rate(new_last));
-  // If a directory occurs twice, XOR leaves host and page alone, and two false positives are not quite independent.
   findings.judged({"multi-layer-corrected-at-{}", id, millions},
-                  equals(corrected_rate(race.faithful.filter(), QueryClass::new_last),
-                         0.02 * corrected_rate(race.faithful.filter(), QueryClass::new_last)),
-                  race.faithful.rate(new_last));
+                  equals(corrected_rate(race.faithful.filter(), QueryClass::new_last)), race.faithful.rate(new_last));
   findings.judged({"recombined-at-{}", id, millions}, at_most(bloom / 2), race.faithful.rate(recombined));
 }
 

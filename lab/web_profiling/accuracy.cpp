@@ -245,7 +245,7 @@ std::string name_of_zipf(double z) { return fmt::format("Zipf, z = {}", z); }
 void judge_floor(const Rows& rows, double lone, Findings& findings) {
   const double four_times = found(rows, kDrawn, kFloor, kSizes.back()).absolute;
   findings.judged("floor-error-is-rounding", at_most(lone / 2), exact(four_times));
-  findings.judged("floor-error", equals(lone, lone / 5), exact(four_times));
+  findings.judged("floor-error", equals(lone), exact(four_times));
 }
 
 void judge_fixed(const Rows& rows, Findings& findings) {
@@ -307,8 +307,8 @@ Result<void> judge_goals(Drawn drawn, const Context& context, Findings& findings
       const Entry error{"top-error-{}-{}", name, goal.kilobytes};
       const Entry top{"top-1000-{}-{}", name, goal.kilobytes};
       if (context.quick) {
-        findings.skipped(error, at_most(goal.*goal_of), kNeedsFullRun);
-        findings.skipped(top, at_most(kGoalOfTop), kNeedsFullRun);
+        findings.skipped(error, at_most(goal.*goal_of), Missing::full_run);
+        findings.skipped(top, at_most(kGoalOfTop), Missing::full_run);
         continue;
       }
       MANKAI_ASSIGN(const auto errors, errors_over_hashes(rounding, goal.kilobytes, drawn, context));
@@ -329,7 +329,7 @@ void judge_listed(const Rows& rows, const std::string& data, const std::string& 
                   exact(std::max(strict.worst_top, balanced.worst_top)));
 }
 
-void skip_listed(const std::string& data, const std::string& id, const char* needs, Findings& findings) {
+void skip_listed(const std::string& data, const std::string& id, Missing needs, Findings& findings) {
   findings.skipped({"top-recall-{}", id, data}, at_least(kGoalOfRecall), needs);
   findings.skipped({"top-100-{}", id, data}, at_most(kGoalOfListed), needs);
 }
@@ -369,7 +369,7 @@ Result<void> measure_zipf(double z, Rows& rows, const Context& context, Findings
     judge_fixed(rows, findings);
     MANKAI_TRY(judge_goals({.visits = visits, .truth = truth, .decay = decay}, context, findings));
     if (context.quick) {
-      skip_listed(kDrawn, "zipf", kNeedsFullRun, findings);
+      skip_listed(kDrawn, "zipf", Missing::full_run, findings);
     } else {
       judge_listed(rows, kDrawn, "zipf", findings);
     }
@@ -423,9 +423,9 @@ Result<void> measure_log(const Log& log, Rows& rows, const Context& context, Fin
 }
 
 void skip_log(const Log& log, Findings& findings) {
-  findings.skipped({"never-undercounts-{}", log.id, log.what, 0}, equals(0), kNeedsData);
-  findings.skipped({"top-never-undercounts-{}", log.id, log.what, 0}, equals(0), kNeedsData);
-  skip_listed(log.id, log.id, kNeedsData, findings);
+  findings.skipped({"never-undercounts-{}", log.id, log.what, 0}, equals(0), Missing::data);
+  findings.skipped({"top-never-undercounts-{}", log.id, log.what, 0}, equals(0), Missing::data);
+  skip_listed(log.id, log.id, Missing::data, findings);
 }
 
 }  // namespace

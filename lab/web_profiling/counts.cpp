@@ -77,8 +77,8 @@ Result<DecayedCount> by_filter(std::span<const double> times, const Context& con
 void judge_filter(const DecayedCount& count, double definition, Findings& findings) {
   // Rounding up adds less than a unit per epoch.
   const double most = 1 / (1 - kLambda) / 4096;
-  findings.judged("equation-4", equals(definition, (1 - kLambda) * most), exact(count.rate));
-  findings.judged("equation-3", equals(definition / (1 - kLambda), most), exact(count.raw));
+  findings.judged("equation-4", equals(definition).with_formula_error((1 - kLambda) * most), exact(count.rate));
+  findings.judged("equation-3", equals(definition / (1 - kLambda)).with_formula_error(most), exact(count.raw));
 }
 
 }  // namespace
@@ -91,9 +91,9 @@ Result<void> measure_counts(const Context& context, Findings& findings) {
   const double definition = by_definition(past, now);
   const Recursion recursion = by_recursion(past);
   const double rounding = 1e-9 * definition;
-  findings.judged("equation-2", equals(definition, rounding), exact(recursion.y));
-  findings.judged("equation-1-ages", equals(by_own_age(past, now), rounding), exact(recursion.y));
-  findings.judged("query-normalises", at_least(static_cast<double>(past.size()), rounding),
+  findings.judged("equation-2", equals(definition).with_formula_error(rounding), exact(recursion.y));
+  findings.judged("equation-1-ages", equals(by_own_age(past, now)).with_formula_error(rounding), exact(recursion.y));
+  findings.judged("query-normalises", at_least(static_cast<double>(past.size())).with_formula_error(rounding),
                   exact((1 - kLambda) * recursion.y_prime));
   MANKAI_ASSIGN(const auto count, by_filter(past, context));
   judge_filter(count, definition, findings);

@@ -134,10 +134,6 @@ inline constexpr auto kMakePooled = make_profile<TimeDecayingPooledCounts>;
 inline constexpr auto kMakeTiered = make_profile<TimeDecayingTieredCounts>;
 inline constexpr auto kMakeTop = make_profile<DecayedTop>;
 
-/// Why a claim was skipped.
-inline constexpr const char* kNeedsData = "needs --data";
-inline constexpr const char* kNeedsFullRun = "needs a run without --quick";
-
 struct Tally {
   std::uint64_t checks = 0;  ///< of pages with a decayed count above 0
   std::uint64_t under = 0;   ///< estimates that were too low

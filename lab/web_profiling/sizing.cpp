@@ -80,7 +80,7 @@ Result<void> measure_shares(Figure& figure, const Stream& stream, const Rounding
                             const Context& context, Findings& findings) {
   const Entry claim{"table-share-{}-{}", rounding.name, kilobytes};
   if (context.quick && kilobytes != kOnlyInQuick) {
-    findings.skipped(claim, at_most(kNear), kNeedsFullRun);
+    findings.skipped(claim, at_most(kNear), Missing::full_run);
     return {};
   }
   context.progress(fmt::format("shares at z = {} in {} KB, {}", stream.z, kilobytes, rounding.name));

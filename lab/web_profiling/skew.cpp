@@ -77,10 +77,10 @@ void judge_zipf(double z, const Context& context, Findings& findings, Figure& fi
 void judge_log(const Log& log, const Visits& visits, Findings& findings, Figure& figure) {
   const Ranked counts = rank(visits);
   const double hot = share_of_hottest(counts, kHot);
-  findings.depends({"cold-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_most(kColdVisits),
-                   exact(1 - share_of_hottest(counts, 1 - kCold)));
-  findings.depends({"hot-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_least(kHotVisits),
-                   exact(hot));
+  findings.undecided({"cold-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_most(kColdVisits),
+                     exact(1 - share_of_hottest(counts, 1 - kCold)));
+  findings.undecided({"hot-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_least(kHotVisits),
+                     exact(hot));
   findings.judged({"biased-{}", log.id, log.what}, at_least(0.5), exact(hot));
   add_curve(figure, log.id, counts);
 }
@@ -94,7 +94,7 @@ Result<void> measure_skew(const Context& context, Findings& findings) {
   }
   for (const Log& log : kLogs) {
     if (!context.data_dir) {
-      findings.skipped({"skew-{}", log.id, log.what}, {}, "needs --data");
+      findings.skipped({"skew-{}", log.id, log.what}, {}, Missing::data);
       continue;
     }
     MANKAI_ASSIGN(const auto visits, read_log(path_of(log, context), kLogHalfLife, context));

@@ -106,21 +106,20 @@ void judge(const Law& law, const Bits& formula, const Counted& counted, Findings
                   {.value = counted.most, .error = std::sqrt(law.visits * most_share * (1 - most_share))});
   findings.judged({"equation-7-z-{:.0f}", ten_z, law.z, uniform, formula.printed / kBitsPerKilobyte,
                    counted.bits.whole / kBitsPerKilobyte},
-                  equals(formula.uniform / formula.printed, 0.05 * formula.uniform / formula.printed),
-                  exact(formula.uniform / counted.bits.whole));
-  findings.judged({"equation-7-whole-bits-z-{:.0f}", ten_z, law.z},
-                  equals(whole, 0.01 * formula.whole / kBitsPerKilobyte), exact(counted.bits.whole / kBitsPerKilobyte));
-  findings.judged({"equation-7-digits-z-{:.0f}", ten_z, law.z, formula.uniform / counted.bits.digits},
-                  equals(digits, 0.01 * formula.digits / kBitsPerKilobyte),
+                  equals(formula.uniform / formula.printed), exact(formula.uniform / counted.bits.whole));
+  findings.judged({"equation-7-whole-bits-z-{:.0f}", ten_z, law.z}, equals(whole),
+                  exact(counted.bits.whole / kBitsPerKilobyte));
+  findings.judged({"equation-7-digits-z-{:.0f}", ten_z, law.z, formula.uniform / counted.bits.digits}, equals(digits),
                   exact(counted.bits.digits / kBitsPerKilobyte));
   const double extra = formula.digits / kDigitBits - law.pages;
-  findings.judged({"digits-in-use-z-{:.0f}", ten_z, law.z}, equals(extra, 0.03 * extra),
+  findings.judged({"digits-in-use-z-{:.0f}", ten_z, law.z}, equals(extra),
                   {.value = counted.extra_digits, .error = std::sqrt(extra)});
 }
 
 void judge_harmonic(Findings& findings) {
   constexpr std::uint64_t kPages = 40'000;
-  findings.judged("harmonic-number", equals(std::log(static_cast<double>(kPages)) + std::numbers::egamma, 1.0 / kPages),
+  findings.judged("harmonic-number",
+                  equals(std::log(static_cast<double>(kPages)) + std::numbers::egamma).with_formula_error(1.0 / kPages),
                   exact(harmonic(kPages, 1)));
   double most_rise = -1;
   for (double z = 0; z < 2; z += 0.1) {

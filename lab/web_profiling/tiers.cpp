@@ -26,7 +26,7 @@ Result<void> judge_memory(Findings& findings, const Context& context) {
     const double measured = 8 * static_cast<double>(tiered->bytes()) / static_cast<double>(kCounters);
     figure.rows.push_back({shrink, formula, measured});
     if (shrink == 2) {
-      findings.judged("tiers-space", equals(formula, 0.1), exact(measured));
+      findings.judged("tiers-space", equals(formula), exact(measured));
     }
   }
   findings.add(std::move(figure));

@@ -17,7 +17,7 @@ from harness import MANKAI, PATIENCE, SHARE, CommandTest, default_signals, main,
 
 
 class Help(CommandTest):
-    COMMANDS = "create add check info plan merge clear verify recover journal dedup gen lab demo".split()
+    COMMANDS = "create add check info plan merge clear verify recover journal dedup gen lab claim demo".split()
 
     def test_overview_lists_every_command(self):
         text = self.out("--help").decode()

@@ -21,7 +21,8 @@ EXPECTED = {
         "share/fish/vendor_completions.d/mankai.fish", "share/doc/mankai/LICENSE", "share/doc/mankai/README.md",
         "share/doc/mankai/CHANGELOG.md", "share/doc/mankai/**.md",
     ],
-    "mankai-lab": ["bin/mankai-lab", "share/man/man1/mankai-lab.1", "share/man/man1/mankai-gen.1", "share/man/man1/mankai-demo.1"],
+    "mankai-lab": ["bin/mankai-lab", "share/man/man1/mankai-lab.1", "share/man/man1/mankai-gen.1", "share/man/man1/mankai-claim.1",
+                   "share/man/man1/mankai-demo.1"],
     "libmankai0": ["lib/libmankai.so.0", "lib/libmankai.so.0.*", "lib/libmankai_dablooms.so.0", "lib/libmankai_dablooms.so.0.*"],
     "libmankai-dev": [
         "include/mankai/**.hpp", "include/mankai/c/*.h", "lib/libmankai.a", "lib/libmankai_input.a", "lib/libmankai_database.a",
