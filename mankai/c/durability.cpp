@@ -13,7 +13,7 @@ int with_store(Filter* filter, const Use& use) noexcept {
     auto* store = std::get_if<Store>(&handle.body);
     if (store == nullptr) {
       return fail(ErrorCode::invalid_argument,
-                  "the filter is not in a file that is open for changes; use mankai_create_file or mankai_open_file");
+                  "the filter is not in a file that is open for changes; create one, or open one for changes");
     }
     return use(*store);
   });

@@ -61,8 +61,7 @@ int change_guard(mankai_guard* guard, std::uint64_t* changed, const InMemory& in
                  const InFile& in_file) noexcept {
   return with_handle(guard, [&](mankai_guard& handle) -> Result<void> {
     if (handle.is_for_checks) {
-      return fail(ErrorCode::invalid_argument,
-                  "the guard is open for checks only: open its file with mankai_guard_open to change it");
+      return fail(ErrorCode::invalid_argument, "the guard is open for checks only; open its file for changes");
     }
     const std::scoped_lock locks(handle.changing, handle.checking);
     auto* file = std::get_if<GuardFile>(&handle.body);
@@ -243,8 +242,7 @@ int mankai_guard_refresh(mankai_guard* guard, bool* is_changed) {
   return with_handle(guard, [&](mankai_guard& handle) -> Result<void> {
     MANKAI_TRY(check_given(is_changed, "is_changed"));
     if (!handle.is_for_checks) {
-      return fail(ErrorCode::invalid_argument,
-                  "only a guard opened with mankai_guard_open_read is read from its file again");
+      return fail(ErrorCode::invalid_argument, "only a guard whose file is open for checks is read from it again");
     }
     const std::scoped_lock turn(handle.changing);
     auto& file = std::get<GuardFile>(handle.body);

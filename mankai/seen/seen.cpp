@@ -102,7 +102,7 @@ Result<void> check_request(const SeenRequest& request) {
 Result<Seen> Seen::create(const SeenRequest& request) {
   MANKAI_TRY(check_request(request));
   if (request.sharing == Sharing::processes) {
-    return fail(ErrorCode::invalid_argument, "processes can share only a memory in a file; use Seen::open");
+    return fail(ErrorCode::invalid_argument, "processes can share only a memory in a file; give it a path");
   }
   MANKAI_ASSIGN(auto filter, create_filter(spec_for(request)));
   return Seen(KeptFilter(std::move(filter)));

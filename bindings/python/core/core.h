@@ -17,8 +17,9 @@
 
 /* Raises the exception of a code with the message of the thread's last error. Returns NULL. */
 PyObject* mankai_raise(int code);
-/* Raises mankai.Closed. Returns NULL. */
+/* Raise mankai.Closed and mankai.Busy. Return NULL. */
 void* mankai_raise_closed(void);
+void* mankai_raise_busy(void);
 int mankai_add_errors(PyObject* module);
 
 /* Converts the outcome of a call that returns nothing. */

@@ -1,9 +1,21 @@
 /* The library's codes as exceptions. */
+#include <errno.h>
+
 #include "core.h"
 
 static PyObject* base_error = NULL;
 static PyObject* closed_error = NULL;
+static PyObject* busy_error = NULL;
 static PyObject* errors[16] = {NULL};
+
+/* The errno of an OSError; codes whose cause is not a system call have one, too. */
+static int errno_of(int code, int os_error) {
+  return os_error != 0                 ? os_error
+         : code == MANKAI_NOT_FOUND    ? ENOENT
+         : code == MANKAI_OUT_OF_SPACE ? ENOMEM
+         : code == MANKAI_LOCKED       ? EWOULDBLOCK
+                                       : EIO;
+}
 
 static PyObject* raise_error(int code, const char* text, int os_error) {
   PyObject* type = code > 0 && code < 16 && errors[code] != NULL ? errors[code] : base_error;
@@ -13,14 +25,15 @@ static PyObject* raise_error(int code, const char* text, int os_error) {
   if (error == NULL) {
     return NULL;
   }
-  PyObject* name = PyUnicode_FromString(mankai_code_name(code));
   PyObject* number = PyLong_FromLong(os_error);
-  if (name != NULL && number != NULL && PyObject_SetAttrString(error, "code", name) == 0 &&
-      PyObject_SetAttrString(error, "os_error", number) == 0) {
+  PyObject* system_number = PyLong_FromLong(errno_of(code, os_error));
+  if (number != NULL && system_number != NULL && PyObject_SetAttrString(error, "os_error", number) == 0 &&
+      (!PyErr_GivenExceptionMatches(error, PyExc_OSError) ||
+       PyObject_SetAttrString(error, "errno", system_number) == 0)) {
     PyErr_SetObject(type, error);
   }
-  Py_XDECREF(name);
   Py_XDECREF(number);
+  Py_XDECREF(system_number);
   Py_DECREF(error);
   return NULL;
 }
@@ -47,6 +60,11 @@ void* mankai_raise_closed(void) {
   return NULL;
 }
 
+void* mankai_raise_busy(void) {
+  PyErr_SetString(busy_error, "another thread is in a call with this object; close it when that call has returned");
+  return NULL;
+}
+
 PyObject* mankai_take_text(char* text) {
   PyObject* taken = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
   mankai_free(text);
@@ -67,14 +85,16 @@ PyObject* mankai_take_texts(mankai_texts* texts) {
 }
 
 /* Makes one exception: a subclass of mankai.Error and of what people catch already. */
-static PyObject* make_error(PyObject* module, const char* name, PyObject* builtin, const char* text) {
+static PyObject* make_error(PyObject* module, const char* name, const char* code, PyObject* builtin, const char* text) {
   char full[64];
   PyOS_snprintf(full, sizeof full, "mankai.%s", name);
   PyObject* bases = base_error == NULL ? Py_NewRef(PyExc_Exception)
                     : builtin != NULL  ? PyTuple_Pack(2, base_error, builtin)
                                        : PyTuple_Pack(1, base_error);
-  PyObject* error = bases != NULL ? PyErr_NewExceptionWithDoc(full, text, bases, NULL) : NULL;
+  PyObject* members = Py_BuildValue("{sz si}", "code", code, "os_error", 0);
+  PyObject* error = bases != NULL && members != NULL ? PyErr_NewExceptionWithDoc(full, text, bases, members) : NULL;
   Py_XDECREF(bases);
+  Py_XDECREF(members);
   if (error != NULL && PyModule_AddObjectRef(module, name, error) != 0) {
     Py_CLEAR(error);
   }
@@ -82,17 +102,11 @@ static PyObject* make_error(PyObject* module, const char* name, PyObject* builti
 }
 
 int mankai_add_errors(PyObject* module) {
-  base_error =
-      make_error(module, "Error", NULL, "Base of all errors. code: name such as \"corrupt\"; os_error: errno, or 0.");
+  base_error = make_error(module, "Error", NULL, NULL,
+                          "Base of all errors. code: name such as \"corrupt\"; os_error: errno, or 0.");
   if (base_error == NULL) {
     return -1;
   }
-  PyObject* none = Py_NewRef(Py_None);
-  PyObject* zero = PyLong_FromLong(0);
-  PyObject_SetAttrString(base_error, "code", none);
-  PyObject_SetAttrString(base_error, "os_error", zero);
-  Py_XDECREF(none);
-  Py_XDECREF(zero);
   const struct {
     int code;
     const char* name;
@@ -110,11 +124,13 @@ int mankai_add_errors(PyObject* module) {
        "The object was opened before a fork, and belongs to the parent process."},
   };
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
-    errors[all[i].code] = make_error(module, all[i].name, all[i].builtin, all[i].text);
+    errors[all[i].code] = make_error(module, all[i].name, mankai_code_name(all[i].code), all[i].builtin, all[i].text);
     if (errors[all[i].code] == NULL) {
       return -1;
     }
   }
-  closed_error = make_error(module, "Closed", PyExc_ValueError, "The object was closed.");
-  return closed_error != NULL ? 0 : -1;
+  closed_error = make_error(module, "Closed", "closed", PyExc_ValueError, "The object was closed.");
+  busy_error = make_error(module, "Busy", "busy", PyExc_RuntimeError,
+                          "Another thread is in a call with the object, or a batch of it is open.");
+  return closed_error != NULL && busy_error != NULL ? 0 : -1;
 }

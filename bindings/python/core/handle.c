@@ -23,8 +23,7 @@ static PyObject* handle_close(PyObject* self, PyObject* unused) {
     Py_RETURN_NONE;
   }
   if (handle->calls != 0) {
-    PyErr_SetString(PyExc_RuntimeError, "another thread is in a call with this object; close it afterwards");
-    return NULL;
+    return mankai_raise_busy();
   }
   void* pointer = handle->pointer;
   int (*close)(void*) = handle->close;
@@ -67,7 +66,8 @@ static void handle_dealloc(PyObject* self) {
 static PyMethodDef methods[] = {
     {"close", handle_close, METH_NOARGS,
      "close($self, /)\n--\n\nMakes all changes of a file durable, unlocks it and frees the memory.\n\n"
-     "Errors: DiskError, OutOfSpace; the latest changes are then still in the journal. No effect on a closed object."},
+     "Errors: Busy while another thread is in a call; DiskError, OutOfSpace: the latest changes are then still in the\n"
+     "journal. No effect on a closed object."},
     {"__enter__", handle_enter, METH_NOARGS, NULL},
     {"__exit__", METHOD(handle_exit), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL}};

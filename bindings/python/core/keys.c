@@ -446,11 +446,43 @@ static bool run_buffer(Call* call, PyObject* keys) {
 
 /* ---- Arrow ---- */
 
-/* Keys of Arrow's views of text: 12 bytes inside the view, or a part of another buffer. */
+/* What the interface lets a consumer check: sizes of buffers are not in it. */
+static bool is_array_valid(const struct ArrowArray* array, int64_t least_buffers, int64_t most_buffers) {
+  const int64_t most = (int64_t)kMostKeys;
+  return array->length >= 0 && array->length <= most && array->offset >= 0 && array->offset <= most &&
+         array->n_buffers >= least_buffers && array->n_buffers <= most_buffers && array->buffers != NULL &&
+         array->null_count >= -1 && array->null_count <= array->length &&
+         (array->null_count <= 0 || array->buffers[0] != NULL) && (array->length == 0 || array->buffers[1] != NULL);
+}
+
+static bool raise_invalid_array(void) {
+  PyErr_SetString(
+      PyExc_ValueError,
+      "an invalid Arrow array: its length, offset, number of nulls or number of buffers is impossible, or a "
+      "buffer is missing");
+  return false;
+}
+
+static size_t read_offset(const void* offsets, size_t index, size_t width) {
+  const char* at = (const char*)offsets + index * width;
+  uint32_t narrow = 0;
+  uint64_t wide = 0;
+  if (width == sizeof narrow) {
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+  }
+  memcpy(&wide, at, sizeof wide);
+  return (size_t)wide;
+}
+
+/* Keys of Arrow's views of text: 12 bytes inside the view, or a part of another buffer. The last buffer has the sizes
+ * of these. */
 static bool run_views(Call* call, const struct ArrowArray* array) {
   const size_t count = (size_t)array->length;
   const char* views = array->buffers[1];
   const uint8_t* validity = array->buffers[0];
+  const int64_t parts_count = array->n_buffers - 3;
+  const void* sizes = array->buffers[array->n_buffers - 1];
   mankai_key* keys = PyMem_Malloc((count + 1) * sizeof *keys);
   if (keys == NULL) {
     PyErr_NoMemory();
@@ -465,7 +497,9 @@ static bool run_views(Call* call, const struct ArrowArray* array) {
     keys[i].bytes = (size_t)parts[0];
     keys[i].data = views + 16 * at + 4;
     if (is_valid && parts[0] > 12) {
-      is_valid = parts[2] >= 0 && parts[2] < array->n_buffers - 3 && parts[3] >= 0;
+      is_valid = parts[2] >= 0 && parts[2] < parts_count && parts[3] >= 0 && sizes != NULL &&
+                 array->buffers[2 + parts[2]] != NULL &&
+                 (size_t)parts[0] + (size_t)parts[3] <= read_offset(sizes, (size_t)parts[2], sizeof(int64_t));
       keys[i].data = is_valid ? (const char*)array->buffers[2 + parts[2]] + parts[3] : NULL;
     }
   }
@@ -478,36 +512,44 @@ static bool run_views(Call* call, const struct ArrowArray* array) {
 }
 
 static bool run_arrow_array(Call* call, const struct ArrowSchema* schema, const struct ArrowArray* array) {
-  const char* format = schema->format;
-  mankai_packed packed = {.size = sizeof packed, .first = (size_t)array->offset, .count = (size_t)array->length};
-  const size_t end = packed.first + packed.count;
+  const char* format = schema->format != NULL ? schema->format : "";
+  const bool is_views = strcmp(format, "vu") == 0 || strcmp(format, "vz") == 0;
+  const bool is_texts = format[0] != '\0' && strchr("uzUZ", format[0]) != NULL && format[1] == '\0';
+  const unsigned long width = strcmp(format, "l") == 0        ? 8
+                              : strncmp(format, "w:", 2) == 0 ? strtoul(format + 2, NULL, 10)
+                                                              : 0;
   if (schema->dictionary != NULL) {
     PyErr_SetString(PyExc_TypeError, "a dictionary-encoded array; cast it to its values first");
     return false;
   }
-  if (packed.count == 0) {
+  if (!is_views && !is_texts && (width == 0 || width > UINT32_MAX)) {
+    PyErr_Format(PyExc_TypeError, "keys are Arrow arrays of text, binary or int64, not of the format \"%s\"", format);
+    return false;
+  }
+  if (!is_array_valid(array, is_views || is_texts ? 3 : 2, is_views ? INT32_MAX : is_texts ? 3 : 2)) {
+    return raise_invalid_array();
+  }
+  if (array->length == 0) {
     return true;
   }
-  if (strcmp(format, "vu") == 0 || strcmp(format, "vz") == 0) {
+  if (is_views) {
     return run_views(call, array);
   }
+  mankai_packed packed = {.size = sizeof packed, .first = (size_t)array->offset, .count = (size_t)array->length};
+  const size_t end = packed.first + packed.count;
   packed.validity = array->null_count != 0 ? array->buffers[0] : NULL;
-  if (strchr("uzUZ", format[0]) != NULL && format[1] == '\0') {
+  if (is_texts) {
     packed.offsets = array->buffers[1];
     packed.offset_bytes = format[0] == 'u' || format[0] == 'z' ? 4 : 8;
     packed.data = array->buffers[2];
-    if (packed.offset_bytes == 4) {
-      packed.data_bytes = (size_t)((const uint32_t*)packed.offsets)[end];
-    } else {
-      packed.data_bytes = (size_t)((const uint64_t*)packed.offsets)[end];
+    packed.data_bytes = read_offset(packed.offsets, end, packed.offset_bytes); /* the others are checked against it */
+    if (packed.data == NULL && packed.data_bytes != 0) {
+      return raise_invalid_array();
     }
-  } else if (strcmp(format, "l") == 0 || strncmp(format, "w:", 2) == 0) {
-    packed.width = format[0] == 'l' ? 8 : (uint32_t)strtoul(format + 2, NULL, 10);
+  } else {
+    packed.width = (uint32_t)width;
     packed.data = array->buffers[1];
     packed.data_bytes = end * packed.width;
-  } else {
-    PyErr_Format(PyExc_TypeError, "keys are Arrow arrays of text, binary or int64, not of the format \"%s\"", format);
-    return false;
   }
   return run_packed(call, &packed);
 }

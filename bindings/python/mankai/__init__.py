@@ -24,7 +24,7 @@ Keys are str (as UTF-8), bytes, buffers of bytes, or int (8 bytes); never hash()
 that end in _many, and update(), take lists, tuples, other iterables, numpy arrays (texts, bytes, objects, integers)
 and Arrow arrays (text, binary, int64); they run without the interpreter's lock.
 
-Threads: any thread may call any object at any time, except close(). Processes: open files for changes after a fork; the
+Threads: any thread may call any object at any time; close() raises mankai.Busy meanwhile. Processes: open files for changes after a fork; the
 child of a fork gets mankai.Forked. Errors: mankai.Error, with `code` and a message that says what to do.
 """
 from __future__ import annotations
@@ -33,8 +33,9 @@ import json as _json
 from typing import Any as _Any
 
 from . import _core
-from ._core import (Closed, Corrupt, DiskError, Error, Forked, InvalidArgument, Locked, Maybe, NotFound, OutOfSpace,
+from ._core import (Busy, Closed, Corrupt, DiskError, Error, Forked, InvalidArgument, Locked, Maybe, NotFound, OutOfSpace,
                     UnsupportedVersion)
+from ._common import given
 from ._filter import Batch, Count, Entry, Estimates, Filter, Lately, Recovery, Removal
 from ._gate import Gate, GateFollower
 from ._guard import Answer, BuildReport, Guard, Verdict
@@ -43,7 +44,7 @@ from . import url
 
 __version__ = _core.VERSION
 __all__ = [
-    "Answer", "Batch", "BuildReport", "Closed", "Confirmed", "ConfirmedSeen", "Corrupt", "Count", "DiskError", "Entry", "Error",
+    "Answer", "Batch", "BuildReport", "Busy", "Closed", "Confirmed", "ConfirmedSeen", "Corrupt", "Count", "DiskError", "Entry", "Error",
     "Estimates", "Filter", "Forked", "Gate", "GateFollower", "Guard", "Hot", "InvalidArgument", "Lately", "Locked", "Maybe",
     "NotFound", "OutOfSpace", "Recovery", "Removal", "Seen", "UnsupportedVersion", "Verdict", "kinds", "plan", "url", "verify",
 ]
@@ -59,7 +60,7 @@ def plan(keys: int, fpr: float = 0.01, *, memory_bytes: int | None = None) -> li
 
     Errors: InvalidArgument for an impossible request.
     """
-    return _json.loads(_core.plan(keys, 0.0 if memory_bytes else fpr, memory_bytes or 0))
+    return _json.loads(_core.plan(keys, 0.0 if memory_bytes is not None else fpr, given("memory_bytes", memory_bytes)))
 
 
 def verify(path: _Any) -> None:

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any, Callable, Iterator
 
+from . import _core
+
 #: Keys per batch of an iterable that is neither a list nor an array.
 BATCH_KEYS = 65536
 
@@ -19,6 +21,21 @@ def durability_code(name: str) -> int:
         return DURABILITY[name]
     except KeyError:
         raise ValueError(f'durability is "always", "interval" or "never", not "{name}"') from None
+
+
+def given(name: str, value: Any, convert: Callable[[Any], Any] = lambda value: value) -> Any:
+    """A setting as the extension takes it, for which 0 is the default."""
+    converted = 0 if value is None else convert(value)
+    if value is not None and converted == 0:
+        raise _core.InvalidArgument(f"{name} is {value}; give more than 0, or leave it out")
+    return converted
+
+
+def refuse_masked(values: Any) -> None:
+    """A masked array of numpy exports what is below its mask."""
+    numpy_ma = sys.modules.get("numpy.ma")
+    if numpy_ma is not None and isinstance(values, numpy_ma.MaskedArray) and numpy_ma.is_masked(values):
+        raise ValueError("a masked array with masked elements; use its compressed() or filled()")
 
 
 def is_array(keys: Any) -> bool:
@@ -42,6 +59,7 @@ def prepare(keys: Any) -> Any:
     if numpy is not None:
         if hasattr(keys, "to_numpy") and not hasattr(keys, "__arrow_c_array__") and not hasattr(keys, "__arrow_c_stream__"):
             keys = keys.to_numpy()
+        refuse_masked(keys)
         if isinstance(keys, numpy.ndarray) and keys.dtype.kind in "OMm":
             # datetime64 has no buffer protocol; an array of objects has one that does not hold its objects.
             if keys.dtype.kind != "O":
@@ -131,6 +149,7 @@ def duration_us(seconds: Any) -> int:
 def times_us(at: Any, count: int = 0) -> Any:
     """Times per key as an array of 64-bit integers; one time counts for all keys."""
     if hasattr(at, "dtype") and at.ndim:
+        refuse_masked(at)
         if at.dtype.kind == "M":
             return at.astype("datetime64[us]").astype("int64")
         numpy = sys.modules["numpy"]

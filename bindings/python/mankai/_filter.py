@@ -9,7 +9,8 @@ import os
 from typing import Any, Iterator, NamedTuple
 
 from . import _core
-from ._common import batches, durability_code, is_array, length_of, many, microseconds, moment, prepare, times_us
+from ._common import (batches, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, prepare,
+                      times_us)
 
 
 class Removal(enum.IntEnum):
@@ -86,8 +87,8 @@ class Batch:
 
 @contextlib.contextmanager
 def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
-    if getattr(handle, "_is_in_batch", False):
-        raise RuntimeError("a batch of this object is open, here or in another thread; it would take these changes, too")
+    if getattr(handle, "_is_in_batch", False) and not handle.closed:
+        raise _core.Busy("a batch of this object is open, here or in another thread; it would take these changes, too")
     batch = Batch(position)
     handle._begin()
     handle._is_in_batch = True
@@ -95,10 +96,9 @@ def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
         yield batch
         handle._commit(batch.position)
     except BaseException:
-        handle.close()
+        handle.close()  # after Busy the batch stays open
         raise
-    finally:
-        handle._is_in_batch = False
+    handle._is_in_batch = False
 
 
 def option_text(value: Any) -> str:
@@ -144,7 +144,7 @@ class Filter(_core.Filter):
                                      if value is not None)
         if path is None:
             return cls._from_spec(spec)
-        made = cls._create_file(path, spec, durability_code(durability), round(interval * 1e6), replace)
+        made = cls._create_file(path, spec, durability_code(durability), given("interval", interval, duration_us), replace)
         made.path = os.fspath(path)
         return made
 
@@ -157,7 +157,8 @@ class Filter(_core.Filter):
         """
         if mode not in ("r", "w"):
             raise ValueError(f'mode is "r" (queries) or "w" (changes), not "{mode}"')
-        made = cls._open_file(path, mode == "w", durability_code(durability), round(interval * 1e6), trust_cells)
+        made = cls._open_file(path, mode == "w", durability_code(durability), given("interval", interval, duration_us),
+                              trust_cells)
         made.path = os.fspath(path)
         made._mode = mode
         return made
@@ -211,7 +212,8 @@ class Filter(_core.Filter):
     def update(self, keys: Any, *, ids: Any = None, at: Any = None) -> int:
         """Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.
 
-        Other iterables are added in batches of 65,536. ids: one per key. at: one time, or one per key.
+        Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids: one
+        per key. at: one time, or one per key.
         """
         if ids is not None and at is not None:
             raise TypeError("keys have ids or times, not both")
@@ -310,8 +312,9 @@ class Filter(_core.Filter):
     def batch(self, position: bytes = b"") -> contextlib.AbstractContextManager[Batch]:
         """Makes one batch of all changes in a `with` block, and stores the position of their source after it.
 
-        Changes of other threads meanwhile are part of it; a second batch of the object is a RuntimeError.
-        After an exception the file has none of them, and the filter is closed, since memory cannot take them back.
+        Changes of other threads meanwhile are part of it; a second batch of the object is a Busy error.
+        After an exception the file has none of them, and the filter is closed, since memory cannot take them back; after Busy,
+        because another thread is in a call, close() it when that call has returned.
         """
         return batch_of(self, position)
 

@@ -6,7 +6,7 @@ import os
 from typing import Any, Iterable, NamedTuple
 
 from . import _core
-from ._common import as_results, batches, is_array, prepare
+from ._common import as_results, batches, given, is_array, prepare
 
 
 class Answer(enum.IntEnum):
@@ -47,6 +47,13 @@ _FORMATS = {"automatic": 0, "lines": 1, "adblock": 2, "csv": 3, "urls": 4}
 _ANSWERS = tuple(Answer)
 
 
+def _rules(rules: tuple[Any, ...]) -> list[Any]:
+    for rule in rules:
+        if not isinstance(rule, (str, bytes)):
+            raise TypeError(f"a rule is a str, not {type(rule).__name__}; a list of rules is given as *rules")
+    return list(rules)
+
+
 class Guard(_core.Guard):
     """Is it blocked? A compiled block list: a rule such as "evil.example/path" covers everything below it.
 
@@ -65,7 +72,7 @@ class Guard(_core.Guard):
 
     def __new__(cls, *, fpr: float = 0.01, exact: bool = False, hash: str | None = None, seed: str | None = None) -> Guard:
         """Makes an empty guard in memory. For many rules use build()."""
-        return cls._create(fpr, hash, seed, exact, True)
+        return cls._create(given("fpr", fpr), hash, seed, exact, True)
 
     @classmethod
     def open(cls, path: Any, mode: str = "r") -> Guard:
@@ -95,7 +102,7 @@ class Guard(_core.Guard):
         """
         if format not in _FORMATS:
             raise ValueError(f"format is one of {', '.join(_FORMATS)}, not \"{format}\"")
-        builder = _core.GuardBuilder._create(fpr, hash, seed, exact, keeps_rules)
+        builder = _core.GuardBuilder._create(given("fpr", fpr), hash, seed, exact, keeps_rules)
         for sources, is_allowed in ((lists, False), (allow, True)):
             if isinstance(sources, (str, bytes, os.PathLike)):
                 raise TypeError("lists and allow are lists of paths or of iterables of rules; put the path into a list")
@@ -144,19 +151,19 @@ class Guard(_core.Guard):
 
         Errors: InvalidArgument for an invalid rule, and for a guard opened for checks.
         """
-        return self._change(0, list(rules), id)
+        return self._change(0, _rules(rules), id)
 
     def remove(self, *rules: str, id: int | None = None) -> int:
         """Removes rules, of one id or of all; returns how many are no longer in force."""
-        return self._change(1, list(rules), id)
+        return self._change(1, _rules(rules), id)
 
     def allow(self, *rules: str) -> int:
         """Adds exceptions: what they cover is never blocked. Returns how many are new."""
-        return self._change(2, list(rules), None)
+        return self._change(2, _rules(rules), None)
 
     def disallow(self, *rules: str) -> int:
         """Removes exceptions; returns how many there were."""
-        return self._change(3, list(rules), None)
+        return self._change(3, _rules(rules), None)
 
     @property
     def exceptions(self) -> list[str]:

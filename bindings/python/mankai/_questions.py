@@ -9,7 +9,7 @@ import os
 from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _core
-from ._common import (batches, duration_us, durability_code, is_array, length_of, many, microseconds, moment, now_us,
+from ._common import (batches, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, now_us,
                       prepare, times_us)
 from ._filter import Batch, Entry, batch_of, entries
 
@@ -50,9 +50,9 @@ class Seen(_core.Seen):
         """
         if sharing not in _SHARING:
             raise ValueError(f'sharing is "one writer" or "processes", not "{sharing}"')
-        made = cls._open(path, kind, keys or 0, fpr or 0.0, hash, seed, duration_us(window) if window else 0,
+        made = cls._open(path, kind, given("keys", keys), given("fpr", fpr), hash, seed, given("window", window, duration_us),
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
-                         round((interval or 0) * 1e6), _SHARING[sharing])
+                         given("interval", interval, duration_us), _SHARING[sharing])
         made._has_window = made._facts()["window_us"] != 0
         made.path = None if path is None else os.fspath(path)
         return made
@@ -161,7 +161,7 @@ class ConfirmedSeen(_core.ConfirmedSeen):
     def __new__(cls, path: Any, *, keys: int | None = None, fpr: float | None = None, hash: str | None = None,
                 seed: str | None = None, canonical: bool | None = None) -> ConfirmedSeen:
         """Opens a log, or creates it. Errors: InvalidArgument if it has other settings; Locked, Corrupt, DiskError."""
-        made = cls._open(path, keys or 0, fpr or 0.0, hash, seed, 0 if canonical is None else 1 if canonical else 2)
+        made = cls._open(path, given("keys", keys), given("fpr", fpr), hash, seed, 0 if canonical is None else 1 if canonical else 2)
         made.path = os.fspath(path)
         return made
 
@@ -224,9 +224,10 @@ class Hot(_core.Hot):
         codes = {None: 0, "strict": 1, "balanced": 2}
         if rounding not in codes:
             raise ValueError(f'rounding is "strict" or "balanced", not "{rounding}"')
-        made = cls._open(path, duration_us(half_life or 0), duration_us(epoch or 0), duration_us(window or 0),
-                         memory or 0, hash, seed, 0, duration_us(late_tolerance), codes[rounding],
-                         durability_code(durability), round(interval * 1e6))
+        made = cls._open(path, given("half_life", half_life, duration_us), given("epoch", epoch, duration_us),
+                         given("window", window, duration_us), given("memory", memory), hash, seed, 0,
+                         given("late_tolerance", late_tolerance, duration_us), codes[rounding], durability_code(durability),
+                         given("interval", interval, duration_us))
         made._accept_future = None if accept_future is None else duration_us(accept_future)
         made.path = None if path is None else os.fspath(path)
         return made

@@ -51,9 +51,7 @@ def _call(call: Any, *arguments: Any) -> Any:
     try:
         return call(*arguments)
     except _core.InvalidArgument as error:
-        invalid = InvalidUrl(str(error))
-        invalid.code = error.code
-        raise invalid from None
+        raise InvalidUrl(str(error)) from None
 
 
 def canonical(raw: Any, *, rules: str = "default") -> str:

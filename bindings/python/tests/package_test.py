@@ -6,6 +6,7 @@ import array
 import copy
 import ctypes
 import datetime
+import errno
 import os
 import pathlib
 import pickle
@@ -231,6 +232,56 @@ class ArrayTest(unittest.TestCase):
         array = Exporter(b"vu", [None, views, b"xx" + long, sizes], 2)
         self.assertEqual(list(self.filter.contains_many(array)), [True, True])
 
+    def test_hostile_arrow_arrays_are_errors(self):
+        chance = random.Random(11)
+        views = (3).to_bytes(4, "little") + b"bcd".ljust(12, b"\0")
+        far = (20).to_bytes(4, "little") + b"long" + (0).to_bytes(4, "little") + (5).to_bytes(4, "little")
+        makers = [lambda: texts([b"a", b"bcd"]), lambda: texts([b"a", b"bcd"], 8, b"Z", validity=b"\3"),
+                  lambda: Exporter(b"l", [None, bytes(16)], 2), lambda: Exporter(b"w:3", [None, b"abcbcd"], 2),
+                  lambda: Exporter(b"vu", [None, views, b""], 1), lambda: Exporter(b"vz", [None, far, bytes(25), (25).to_bytes(8, "little")], 1)]
+        bad = (-1, -2, -2**63, 2**63 - 1, 2**60)
+        wrong = [("length", bad), ("offset", bad), ("n_buffers", (-1, 0, 1, -2**63)), ("null_count", (-2, -2**63, 2**62, 3))]
+        for make in makers:
+            for field, values in wrong:
+                for value in values:
+                    array = make()
+                    setattr(array.array, field, value)
+                    with self.assertRaisesRegex(ValueError, "an invalid Arrow array", msg=f"{array.schema.format} {field} {value}"):
+                        self.filter.contains_many(array)
+            array = make()
+            array.array.buffers = None
+            with self.assertRaisesRegex(ValueError, "an invalid Arrow array"):
+                self.filter.contains_many(array)
+            array = make()
+            array.addresses[1] = None
+            with self.assertRaisesRegex(ValueError, "an invalid Arrow array"):
+                self.filter.contains_many(array)
+        for at in (2, 3):  # the text of a view, and the sizes of texts
+            array = makers[-1]()
+            array.addresses[at] = None
+            with self.assertRaisesRegex(ValueError, "invalid view"):
+                self.filter.contains_many(array)
+        with self.assertRaisesRegex(ValueError, "invalid view"):
+            self.filter.contains_many(Exporter(b"vz", [None, far, bytes(24), (24).to_bytes(8, "little")], 1))
+        for format in (None, b"", b"w:", b"w:0", b"w:-1", b"w:99999999999", b"uu"):
+            array = makers[0]()
+            array.schema.format = format
+            with self.assertRaisesRegex(TypeError, "not of the format"):
+                self.filter.contains_many(array)
+        good = {"length": (0, 1), "offset": (0,), "n_buffers": (3,), "null_count": (-1, 0)}
+        for _ in range(2000):
+            array = chance.choice(makers)()
+            fields = chance.sample(wrong, 2)
+            for field, values in fields:
+                is_good = chance.random() < 0.5 and (field != "n_buffers" or array.array.n_buffers == 3)
+                setattr(array.array, field, chance.choice(good[field] if is_good else values))
+            try:
+                self.filter.contains_many(array)
+            except ValueError:
+                continue
+            for field, values in fields:
+                self.assertNotIn(getattr(array.array, field), values)
+
     def test_an_arrow_stream_of_several_arrays(self):
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -267,6 +318,11 @@ class ArrayTest(unittest.TestCase):
         for times in ([7.0] * 4, [7.0] * 6):
             with self.assertRaisesRegex(ValueError, "keys, but"):
                 seen.observe_many(chunks, at=times)
+        parts[1].array.length = -1
+        with self.assertRaisesRegex(ValueError, "an invalid Arrow array"):
+            self.filter.update(chunks)
+        self.assertEqual(self.filter.contains_many(["b", "c"]), [True, False])  # each array is a batch
+        parts[1].array.length = 1
         chunks.is_released = True
         with self.assertRaisesRegex(ValueError, "released"):
             self.filter.contains_many(chunks)
@@ -321,6 +377,20 @@ class ArrayTest(unittest.TestCase):
         for bad in (numpy.zeros(3), numpy.zeros((2, 2), dtype="int64"), numpy.zeros(2, dtype="datetime64[s]")):
             with self.assertRaises((TypeError, ValueError)):
                 self.filter.contains_many(bad)
+
+    @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
+    def test_masked_elements_are_refused(self):
+        hot = mankai.Hot()
+        for keys in (["a", "b"], [1, 2]):
+            for dtype in (None, object):
+                array = numpy.ma.array(keys, mask=[False, True], dtype=dtype)
+                for call in (self.filter.update, self.filter.contains_many, self.filter.remove_many, hot.observe_many):
+                    with self.assertRaisesRegex(ValueError, "compressed"):
+                        call(array)
+                self.assertEqual(self.filter.update(array.compressed()), 1)
+        with self.assertRaisesRegex(ValueError, "compressed"):
+            hot.observe_many(["a", "b"], at=numpy.ma.array([1.0, 2.0], mask=[True, False]))
+        self.assertEqual(self.filter.update(numpy.ma.array([1, 2])), 2)
 
     @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
     def test_counts_of_an_array_are_an_array(self):
@@ -439,12 +509,50 @@ class FilterTest(FolderTest):
         with mankai.Filter.create(self.folder / "f.mk", keys=1000) as made:
             with made.batch(b"1"):
                 made.add("a")
-                with self.assertRaisesRegex(RuntimeError, "a batch of this object is open"), made.batch(b"2"):
+                with self.assertRaisesRegex(mankai.Busy, "a batch of this object is open"), made.batch(b"2"):
                     self.fail("entered")
             self.assertEqual(made.position, b"1")
             with made.batch(b"3"):
                 made.add("b")
             self.assertEqual(made.position, b"3")
+
+    def test_a_batch_that_fails_while_another_thread_is_in_a_call(self):
+        path = self.folder / "f.mk"
+        keys = array.array("q", range(200_000))
+        for _ in range(1000):  # until the object is in use when the block fails
+            made = mankai.Filter.create(path, keys=1000, replace=True)
+            started, stop = threading.Event(), threading.Event()
+
+            def work(made=made, started=started, stop=stop):
+                while not (stop.is_set() or made.closed):
+                    started.set()
+                    try:
+                        made.update(keys)
+                    except mankai.Closed:
+                        return
+            thread = threading.Thread(target=work)
+            error = None
+            try:
+                with made.batch():
+                    thread.start()
+                    started.wait()
+                    _ = 1 // 0
+            except (ZeroDivisionError, mankai.Busy) as caught:
+                error = caught
+            stop.set()
+            thread.join()
+            if isinstance(error, mankai.Busy):
+                break
+        self.assertIsInstance(error, mankai.Busy)
+        self.assertIsInstance(error.__context__, ZeroDivisionError)
+        self.assertFalse(made.closed)
+        with self.assertRaisesRegex(mankai.Busy, "a batch of this object is open"), made.batch():
+            self.fail("entered")
+        made.close()
+        with self.assertRaises(mankai.Closed), made.batch():
+            self.fail("entered")
+        with mankai.Filter.open(path) as read:
+            self.assertEqual(len(read), 0)
 
     def test_a_reader_sees_changes_after_refresh(self):
         path = self.folder / "f.mk"
@@ -756,6 +864,9 @@ class GuardTest(FolderTest):
         self.assertEqual(mankai.Guard.from_bytes(guard.to_bytes()).exceptions, ["ok.evil.example"])
         with self.assertRaises(TypeError):
             mankai.Guard.build("hosts.txt")
+        for call in (guard.add, guard.remove, guard.allow, guard.disallow):
+            with self.assertRaisesRegex(TypeError, r"a rule is a str, not list; .* \*rules"):
+                call(["a.example", "b.example"])
 
     def test_random_rules_against_a_model(self):
         chance = random.Random(9)
@@ -874,7 +985,51 @@ class ErrorTest(unittest.TestCase):
             self.assertTrue(issubclass(error, mankai.Error) and issubclass(error, builtin), name)
         with self.assertRaises(mankai.DiskError) as caught:
             mankai.Filter.open("/proc/self/mem/x")
-        self.assertTrue(caught.exception.code)
+        error = caught.exception
+        self.assertEqual((error.code, error.errno, error.os_error), ("io", errno.ENOTDIR, errno.ENOTDIR))
+        self.assertIn("/proc/self/mem/x: cannot", str(error))
+        for call, number, os_error in ((lambda: mankai.Filter.open("/proc/none"), errno.ENOENT, errno.ENOENT),
+                                       (lambda: mankai.Filter("none:keys=1"), errno.ENOENT, 0),
+                                       (lambda: mankai.Filter.open("/"), errno.EIO, 0)):
+            with self.assertRaises(OSError) as caught:
+                call()
+            self.assertEqual((caught.exception.errno, caught.exception.os_error), (number, os_error))
+        for error, code in ((mankai.Closed, "closed"), (mankai.Busy, "busy"), (mankai.Corrupt, "corrupt"), (mankai.Error, None)):
+            self.assertEqual(error.code, code)
+
+    def test_zero_is_not_a_default(self):
+        with tempfile.TemporaryDirectory(prefix="mankai-python-") as folder:
+            new = os.path.join(folder, "new")
+            for make, names in ((mankai.Seen, ("keys", "fpr", "window", "interval")),
+                                (lambda **given: mankai.ConfirmedSeen(new, **given), ("keys", "fpr")),
+                                (mankai.Hot, ("half_life", "window", "epoch", "memory", "late_tolerance", "interval")),
+                                (lambda **given: mankai.Filter.create(new, **{"keys": 10, **given}), ("keys", "interval")),
+                                (mankai.Gate, ("keys", "fpr", "memo")), (mankai.Guard, ("fpr",)),
+                                (lambda **given: mankai.Gate.open(new, **given), ("memo", "interval")),
+                                (lambda **given: mankai.Guard.build([], **given), ("fpr",)),
+                                (lambda **given: mankai.plan(10, **given), ("memory_bytes", "fpr"))):
+                for name in names:
+                    with self.assertRaises(mankai.InvalidArgument, msg=name):
+                        make(**{name: 0})
+            self.assertEqual(os.listdir(folder), [])
+        with self.assertRaisesRegex(mankai.InvalidArgument, "window is 0:00:00; give more than 0, or leave it out"):
+            mankai.Seen(window=datetime.timedelta(0))
+
+    def test_messages_do_not_name_functions_of_other_languages(self):
+        with tempfile.TemporaryDirectory(prefix="mankai-python-") as folder:
+            path, guard_path, gate_path = (os.path.join(folder, name) for name in ("f.mk", "g.mkg", "gate.mk"))
+            mankai.Filter.create(keys=10).save(path)
+            mankai.Guard().save(guard_path)
+            mankai.Gate().save(gate_path)
+            memory, reader, guard = mankai.Filter.create(keys=10), mankai.Filter.open(path), mankai.Guard.open(guard_path)
+            gate = mankai.Gate.open(gate_path)
+            for call in (lambda: reader.add("a"), memory.refresh, memory.sync, lambda: guard.add("a.example"),
+                         mankai.Guard().refresh, lambda: gate.save(os.path.join(folder, "copy")),
+                         lambda: mankai.Seen(keys=10, sharing="processes")):
+                with self.assertRaises(mankai.InvalidArgument) as caught:
+                    call()
+                self.assertNotRegex(str(caught.exception), "mankai_|::|MANKAI")
+            gate.close()
 
     def test_classes_of_the_extension_cannot_be_made_empty(self):
         for name in ("Handle", "Filter", "Seen", "Guard", "Gate", "Hot", "ConfirmedSeen", "GateFollower", "Maybe", "GuardBuilder"):

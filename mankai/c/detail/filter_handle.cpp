@@ -13,8 +13,7 @@ Result<ReadFilter> FilterSource::read() const {
 Result<bool> MemoryFilter::refresh() {
   const std::scoped_lock turn(changing_);
   if (!source_) {
-    return fail(ErrorCode::invalid_argument,
-                "only a filter opened with mankai_open_file_read is read from its file again");
+    return fail(ErrorCode::invalid_argument, "only a filter whose file is open for queries is read from it again");
   }
   MANKAI_ASSIGN(auto fresh, source_->read());
   if (fresh.identity == identity_ && fresh.sequence == sequence_) {

@@ -120,8 +120,7 @@ class MemoryFilter {
  private:
   [[nodiscard]] Result<void> check_use() const {
     if (source_) {
-      return fail(ErrorCode::invalid_argument,
-                  "the filter is open for queries only: open its file with mankai_open_file to change it");
+      return fail(ErrorCode::invalid_argument, "the filter is open for queries only; open its file for changes");
     }
     return {};
   }
