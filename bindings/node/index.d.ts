@@ -40,7 +40,8 @@ export class MankaiError extends Error {
   constructor(code: string, message: string, osError?: number);
   readonly code:
     | 'MANKAI_INVALID_ARGUMENT' | 'MANKAI_NOT_FOUND' | 'MANKAI_IO' | 'MANKAI_CORRUPT' | 'MANKAI_UNSUPPORTED_VERSION'
-    | 'MANKAI_OUT_OF_SPACE' | 'MANKAI_LOCKED' | 'MANKAI_FORKED' | 'MANKAI_CLOSED';
+    | 'MANKAI_OUT_OF_SPACE' | 'MANKAI_LOCKED' | 'MANKAI_FORKED' | 'MANKAI_CLOSED'
+    | 'MANKAI_BUSY';
   readonly osError: number;
 }
 

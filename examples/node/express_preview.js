@@ -14,7 +14,11 @@ async function main(file, port = '3000') {
   const app = express();
   app.use(express.urlencoded({ extended: false }));
   app.use(guardMiddleware({ guard, parameters: ['url'] }));
-  app.all('/preview', (request, response) => response.send(`a preview of ${request.query.url ?? request.body.url}\n`));
+  app.all('/preview', (request, response) => {
+    const url = request.query.url ?? request.body?.url; // Express 5 has no body where no parser read one
+    if (typeof url === 'string') response.type('text').send(`a preview of ${url}\n`);
+    else response.status(400).type('text').send('one parameter "url" is needed\n');
+  });
 
   const server = app.listen(Number(port), '127.0.0.1', () => console.log(`listening on ${server.address().port}`));
   process.once('SIGTERM', () => server.close(() => guard.close()));

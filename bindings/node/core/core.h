@@ -18,9 +18,10 @@
 /* ---- Errors (errors.c) ---- */
 
 /* Each throws and returns NULL: a MankaiError of a code with the message of the thread's last error; of a closed
- * object; a TypeError. */
+ * object; of one whose promise is pending; a TypeError. */
 napi_value mankai_throw(napi_env env, int code);
 void* mankai_throw_closed(napi_env env);
+void* mankai_throw_busy(napi_env env);
 void* mankai_throw_type(napi_env env, const char* message);
 void* mankai_throw_no_memory(napi_env env);
 /* A MankaiError from parts. Returns NULL if the environment ends. */
@@ -182,6 +183,66 @@ static inline void release_key(Key* key) { free(key->allocated); }
     return mankai_throw(env, code);                                    \
   }
 
+/* Defines a function of (handle, key) that returns what `call` writes for one key: a bool. */
+#define BOOL_OF_KEY(name, call)                                         \
+  static napi_value name(napi_env env, napi_callback_info info) {       \
+    bool outcome = false;                                               \
+    ONE_KEY(env, info, 2, call(pointer, key.data, key.bytes, &outcome)) \
+    return mankai_bool(env, outcome);                                   \
+  }
+
+/* Defines name_commit(handle, position) and name_position(handle), a Buffer. */
+#define COMMIT_AND_POSITION(name, commit, position)                          \
+  static napi_value name##_commit(napi_env env, napi_callback_info info) {   \
+    ONE_KEY(env, info, 2, commit(pointer, key.data, key.bytes))              \
+    return NULL;                                                             \
+  }                                                                          \
+  static napi_value name##_position(napi_env env, napi_callback_info info) { \
+    Arguments arguments = mankai_arguments(env, info);                       \
+    const Handle* handle = mankai_next_handle(&arguments);                   \
+    char bytes[MANKAI_POSITION_BYTES];                                       \
+    size_t length = 0;                                                       \
+    napi_value buffer = NULL;                                                \
+    if (handle == NULL) {                                                    \
+      return NULL;                                                           \
+    }                                                                        \
+    const int code = position(handle->pointer, bytes, &length);              \
+    if (code != MANKAI_OK) {                                                 \
+      return mankai_throw(env, code);                                        \
+    }                                                                        \
+    napi_create_buffer_copy(env, length, bytes, NULL, &buffer);              \
+    return buffer;                                                           \
+  }
+
+/* Defines a function of (handle, limit) that returns the hottest keys: `read` reads the limit from the arguments. */
+#define HOTTEST(name, type, read, call)                                                        \
+  static napi_value name(napi_env env, napi_callback_info info) {                              \
+    Arguments arguments = mankai_arguments(env, info);                                         \
+    const Handle* handle = mankai_next_handle(&arguments);                                     \
+    mankai_top_entry* entries = NULL;                                                          \
+    size_t found = 0;                                                                          \
+    const type limit = handle != NULL ? read(&arguments) : 0;                                  \
+    if (arguments.failed) {                                                                    \
+      return NULL;                                                                             \
+    }                                                                                          \
+    const int code = call(handle->pointer, limit, &entries, &found);                           \
+    return code == MANKAI_OK ? mankai_take_top(env, entries, found) : mankai_throw(env, code); \
+  }
+
+/* Defines a function of (handle) that returns the image of an object as a Buffer. */
+#define TO_BYTES(name, call)                                                                   \
+  static napi_value name(napi_env env, napi_callback_info info) {                              \
+    Arguments arguments = mankai_arguments(env, info);                                         \
+    const Handle* handle = mankai_next_handle(&arguments);                                     \
+    void* image = NULL;                                                                        \
+    size_t bytes = 0;                                                                          \
+    if (handle == NULL) {                                                                      \
+      return NULL;                                                                             \
+    }                                                                                          \
+    const int code = call(handle->pointer, &image, &bytes);                                    \
+    return code == MANKAI_OK ? mankai_take_bytes(env, image, bytes) : mankai_throw(env, code); \
+  }
+
 /* Many keys. */
 typedef struct Keys {
   mankai_packed packed;
@@ -243,6 +304,8 @@ Work* mankai_new_work(napi_env env, int (*run)(Work*), napi_value (*finish)(napi
 napi_value mankai_start(const Arguments* arguments, Work* work, Handle* handle, bool is_async);
 void mankai_queue(napi_env env, Work* work);
 mankai_file_options mankai_options(uint64_t durability, double interval_ms, bool replaces);
+/* The function (is_async, handle, path, replaces), which writes a copy of an object. Its data is the `run`. */
+napi_value mankai_save(napi_env env, napi_callback_info info);
 /* Functions of (is_async, handle) whose data is the `run`: their results are undefined, or work->flag. */
 napi_value mankai_whole(napi_env env, napi_callback_info info);
 napi_value mankai_whole_flag(napi_env env, napi_callback_info info);

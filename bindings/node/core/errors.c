@@ -48,20 +48,25 @@ napi_value mankai_make_error(napi_env env, int code, int os_error, const char* m
   return new_error(env, name, os_error, message);
 }
 
-napi_value mankai_throw(napi_env env, int code) {
-  napi_value error = mankai_make_error(env, code, mankai_last_os_error(), mankai_last_error());
+/* Throws an error unless the environment ends. Returns NULL. */
+static void* throw_error(napi_env env, napi_value error) {
   if (error != NULL) {
     napi_throw(env, error);
   }
   return NULL;
 }
 
+napi_value mankai_throw(napi_env env, int code) {
+  return throw_error(env, mankai_make_error(env, code, mankai_last_os_error(), mankai_last_error()));
+}
+
 void* mankai_throw_closed(napi_env env) {
-  napi_value error = new_error(env, "MANKAI_CLOSED", 0, "the object is closed; open the file again");
-  if (error != NULL) {
-    napi_throw(env, error);
-  }
-  return NULL;
+  return throw_error(env, new_error(env, "MANKAI_CLOSED", 0, "the object is closed; open the file again"));
+}
+
+void* mankai_throw_busy(napi_env env) {
+  return throw_error(
+      env, new_error(env, "MANKAI_BUSY", 0, "a promise of this object is pending; await it, or await close()"));
 }
 
 void* mankai_throw_type(napi_env env, const char* message) {
@@ -70,11 +75,7 @@ void* mankai_throw_type(napi_env env, const char* message) {
 }
 
 void* mankai_throw_no_memory(napi_env env) {
-  napi_value error = new_error(env, "MANKAI_OUT_OF_SPACE", 0, "not enough memory");
-  if (error != NULL) {
-    napi_throw(env, error);
-  }
-  return NULL;
+  return throw_error(env, new_error(env, "MANKAI_OUT_OF_SPACE", 0, "not enough memory"));
 }
 
 bool mankai_add_errors(napi_env env, napi_value exports) {

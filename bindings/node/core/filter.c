@@ -81,33 +81,9 @@ static napi_value from_bytes(napi_env env, napi_callback_info info) {
   return code == MANKAI_OK ? new_filter(env, filter) : mankai_throw(env, code);
 }
 
-static napi_value to_bytes(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  void* image = NULL;
-  size_t bytes = 0;
-  if (handle == NULL) {
-    return NULL;
-  }
-  const int code = mankai_to_image(handle->pointer, &image, &bytes);
-  return code == MANKAI_OK ? mankai_take_bytes(env, image, bytes) : mankai_throw(env, code);
-}
+TO_BYTES(to_bytes, mankai_to_image)
 
 static int run_save(Work* work) { return mankai_save_file(work->pointer, work->texts[0], &work->options); }
-
-/* save(is_async, handle, path, replaces) */
-static napi_value save(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const bool is_async = mankai_next_bool(&arguments);
-  Handle* handle = mankai_next_handle(&arguments);
-  Work* work = mankai_new_work(env, run_save, NULL);
-  if (work == NULL) {
-    return NULL;
-  }
-  work->texts[0] = mankai_next_text(&arguments);
-  work->options = mankai_options(0, 0, !arguments.failed && mankai_next_bool(&arguments));
-  return mankai_start(&arguments, work, handle, is_async);
-}
 
 static napi_value copy(napi_env env, napi_callback_info info) {
   Arguments arguments = mankai_arguments(env, info);
@@ -136,21 +112,12 @@ static napi_value verify(napi_env env, napi_callback_info info) {
 
 /* ---- Single keys ---- */
 
-static napi_value has(napi_env env, napi_callback_info info) {
-  bool outcome = false;
-  ONE_KEY(env, info, 2, mankai_may_contain_one(pointer, key.data, key.bytes, &outcome))
-  return mankai_bool(env, outcome);
-}
+BOOL_OF_KEY(has, mankai_may_contain_one)
+BOOL_OF_KEY(observe, mankai_observe_one)
 
 static napi_value add(napi_env env, napi_callback_info info) {
   ONE_KEY(env, info, 2, mankai_insert_one(pointer, key.data, key.bytes))
   return NULL;
-}
-
-static napi_value observe(napi_env env, napi_callback_info info) {
-  bool is_seen = false;
-  ONE_KEY(env, info, 2, mankai_observe_one(pointer, key.data, key.bytes, &is_seen))
-  return mankai_bool(env, is_seen);
 }
 
 static const Field kCount[] = {FIELD(mankai_count, value, "value", 'v'),
@@ -344,28 +311,7 @@ static napi_value merge(napi_env env, napi_callback_info info) {
   return code == MANKAI_OK ? NULL : mankai_throw(env, code);
 }
 
-/* commit(handle, position) */
-static napi_value commit(napi_env env, napi_callback_info info) {
-  ONE_KEY(env, info, 2, mankai_commit(pointer, key.data, key.bytes))
-  return NULL;
-}
-
-static napi_value position(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  char bytes[MANKAI_POSITION_BYTES];
-  size_t length = 0;
-  napi_value buffer = NULL;
-  if (handle == NULL) {
-    return NULL;
-  }
-  const int code = mankai_position(handle->pointer, bytes, &length);
-  if (code != MANKAI_OK) {
-    return mankai_throw(env, code);
-  }
-  napi_create_buffer_copy(env, length, bytes, NULL, &buffer);
-  return buffer;
-}
+COMMIT_AND_POSITION(filter, mankai_commit, mankai_position)
 
 /* sequence(handle, is_durable) */
 static napi_value sequence(napi_env env, napi_callback_info info) {
@@ -390,19 +336,7 @@ static napi_value spec(napi_env env, napi_callback_info info) {
   return handle == NULL ? NULL : code == MANKAI_OK ? mankai_take_text(env, text) : mankai_throw(env, code);
 }
 
-/* top(handle, most) */
-static napi_value top(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  mankai_top_entry* entries = NULL;
-  size_t found = 0;
-  const uint64_t most = handle != NULL ? mankai_next_count(&arguments) : 0;
-  if (arguments.failed) {
-    return NULL;
-  }
-  const int code = mankai_top(handle->pointer, most, &entries, &found);
-  return code == MANKAI_OK ? mankai_take_top(env, entries, found) : mankai_throw(env, code);
-}
+HOTTEST(top, uint64_t, mankai_next_count, mankai_top)
 
 static const Field kInfo[] = {FIELD(mankai_info, kind, "kind", 's'),
                               FIELD(mankai_info, capacity_keys, "capacityKeys", 'u'),
@@ -465,7 +399,7 @@ bool mankai_add_filter(napi_env env, napi_value exports) {
                                        {"filterOpenFile", open_file, NULL},
                                        {"filterFromBytes", from_bytes, NULL},
                                        {"filterToBytes", to_bytes, NULL},
-                                       {"filterSave", save, NULL},
+                                       {"filterSave", mankai_save, run_save},
                                        {"filterCopy", copy, NULL},
                                        {"filterHas", has, NULL},
                                        {"filterAdd", add, NULL},
@@ -487,8 +421,8 @@ bool mankai_add_filter(napi_env env, napi_value exports) {
                                        {"filterRefresh", mankai_whole_flag, run_refresh},
                                        {"filterAdvance", advance, NULL},
                                        {"filterMerge", merge, NULL},
-                                       {"filterCommit", commit, NULL},
-                                       {"filterPosition", position, NULL},
+                                       {"filterCommit", filter_commit, NULL},
+                                       {"filterPosition", filter_position, NULL},
                                        {"filterSequence", sequence, NULL},
                                        {"filterSpec", spec, NULL},
                                        {"filterTop", top, NULL},

@@ -129,20 +129,6 @@ static napi_value gate_open(napi_env env, napi_callback_info info) {
 static int run_gate_save(Work* work) { return mankai_gate_save_file(work->pointer, work->texts[0], &work->options); }
 static int run_gate_sync(Work* work) { return mankai_gate_sync(work->pointer); }
 
-/* gateSave(is_async, handle, path, replaces) */
-static napi_value gate_save(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const bool is_async = mankai_next_bool(&arguments);
-  Handle* handle = mankai_next_handle(&arguments);
-  Work* work = mankai_new_work(env, run_gate_save, NULL);
-  if (work == NULL) {
-    return NULL;
-  }
-  work->texts[0] = mankai_next_text(&arguments);
-  work->options = mankai_options(0, 0, !arguments.failed && mankai_next_bool(&arguments));
-  return mankai_start(&arguments, work, handle, is_async);
-}
-
 /* gateApply(handle, inserted, removed, position, clears, mark) */
 static napi_value gate_apply(napi_env env, napi_callback_info info) {
   Arguments arguments = mankai_arguments(env, info);
@@ -221,7 +207,7 @@ static int run_follower_refresh(Work* work) { return mankai_gate_follower_refres
 bool mankai_add_gate(napi_env env, napi_value exports) {
   static const Function functions[] = {{"gateCreate", gate_create, NULL},
                                        {"gateOpen", gate_open, NULL},
-                                       {"gateSave", gate_save, NULL},
+                                       {"gateSave", mankai_save, run_gate_save},
                                        {"gateApply", gate_apply, NULL},
                                        {"gateHold", gate_hold, NULL},
                                        {"gateSource", gate_source, NULL},

@@ -77,33 +77,9 @@ static napi_value from_bytes(napi_env env, napi_callback_info info) {
   return code == MANKAI_OK ? new_guard(env, guard, true) : mankai_throw(env, code);
 }
 
-static napi_value to_bytes(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  void* image = NULL;
-  size_t bytes = 0;
-  if (handle == NULL) {
-    return NULL;
-  }
-  const int code = mankai_guard_to_bytes(handle->pointer, &image, &bytes);
-  return code == MANKAI_OK ? mankai_take_bytes(env, image, bytes) : mankai_throw(env, code);
-}
+TO_BYTES(to_bytes, mankai_guard_to_bytes)
 
 static int run_save(Work* work) { return mankai_guard_save_file(work->pointer, work->texts[0], &work->options); }
-
-/* guardSave(is_async, handle, path, replaces) */
-static napi_value save(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const bool is_async = mankai_next_bool(&arguments);
-  Handle* handle = mankai_next_handle(&arguments);
-  Work* work = mankai_new_work(env, run_save, NULL);
-  if (work == NULL) {
-    return NULL;
-  }
-  work->texts[0] = mankai_next_text(&arguments);
-  work->options = mankai_options(0, 0, !arguments.failed && mankai_next_bool(&arguments));
-  return mankai_start(&arguments, work, handle, is_async);
-}
 
 /* ---- Checks ---- */
 
@@ -289,7 +265,7 @@ bool mankai_add_guard(napi_env env, napi_value exports) {
                                        {"guardOpen", open_file, NULL},
                                        {"guardFromBytes", from_bytes, NULL},
                                        {"guardToBytes", to_bytes, NULL},
-                                       {"guardSave", save, NULL},
+                                       {"guardSave", mankai_save, run_save},
                                        {"guardCheck", check, NULL},
                                        {"guardAnswer", answer_of, NULL},
                                        {"guardAnswers", mankai_many, &kCheck},

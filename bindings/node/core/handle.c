@@ -80,8 +80,7 @@ napi_value mankai_close_handle(napi_env env, napi_callback_info info) {
     return mankai_undefined(env);
   }
   if (!is_async && handle->calls != 0) {
-    napi_throw_error(env, "MANKAI_BUSY", "a promise of this object is pending; await it, or await close()");
-    return NULL;
+    return mankai_throw_busy(env);
   }
   Work* work = mankai_new_work(env, run_close, finish_close);
   if (work == NULL) {

@@ -143,7 +143,7 @@ static bool refuse_packed(napi_env env) {
   return mankai_throw_type(
              env,
              "keys are an array of keys, a BigInt64Array, or {data: Uint8Array, offsets: Int32Array | Uint32Array | "
-             "BigInt64Array}, not in a SharedArrayBuffer") != NULL;
+             "BigInt64Array}") != NULL;
 }
 
 static bool use_packed(napi_env env, napi_value value, Keys* keys) {
@@ -166,13 +166,17 @@ static bool use_packed(napi_env env, napi_value value, Keys* keys) {
   bool is_typed_array = false;
   if (!bytes_of(env, data, &bytes, &keys->packed.data_bytes) ||
       napi_is_typedarray(env, offsets, &is_typed_array) != napi_ok || !is_typed_array ||
-      napi_get_typedarray_info(env, offsets, &type, &length, &begin, &buffer, NULL) != napi_ok ||
-      !is_own_memory(env, buffer)) {
+      napi_get_typedarray_info(env, offsets, &type, &length, &begin, &buffer, NULL) != napi_ok) {
     return refuse_packed(env);
   }
   const bool is_32 = type == napi_int32_array || type == napi_uint32_array;
   if (!is_32 && type != napi_bigint64_array && type != napi_biguint64_array) {
     return refuse_packed(env);
+  }
+  if (!is_own_memory(env, buffer)) {
+    return mankai_throw_type(env,
+                             "offsets are in a SharedArrayBuffer, which another thread may change during the call; "
+                             "copy them: offsets.slice()") != NULL;
   }
   keys->packed.data = bytes;
   keys->packed.offsets = length != 0 ? begin : NULL;

@@ -6,26 +6,7 @@
   static int close_##name(void* pointer) { return mankai_##name##_close(pointer); }          \
   static int run_##name##_begin(Work* work) { return mankai_##name##_begin(work->pointer); } \
   static int run_##name##_sync(Work* work) { return mankai_##name##_sync(work->pointer); }   \
-  static napi_value name##_commit(napi_env env, napi_callback_info info) {                   \
-    ONE_KEY(env, info, 2, mankai_##name##_commit(pointer, key.data, key.bytes))              \
-    return NULL;                                                                             \
-  }                                                                                          \
-  static napi_value name##_position(napi_env env, napi_callback_info info) {                 \
-    Arguments arguments = mankai_arguments(env, info);                                       \
-    const Handle* handle = mankai_next_handle(&arguments);                                   \
-    char bytes[MANKAI_POSITION_BYTES];                                                       \
-    size_t length = 0;                                                                       \
-    napi_value buffer = NULL;                                                                \
-    if (handle == NULL) {                                                                    \
-      return NULL;                                                                           \
-    }                                                                                        \
-    const int code = mankai_##name##_position(handle->pointer, bytes, &length);              \
-    if (code != MANKAI_OK) {                                                                 \
-      return mankai_throw(env, code);                                                        \
-    }                                                                                        \
-    napi_create_buffer_copy(env, length, bytes, NULL, &buffer);                              \
-    return buffer;                                                                           \
-  }
+  COMMIT_AND_POSITION(name, mankai_##name##_commit, mankai_##name##_position)
 BATCHES(seen)
 BATCHES(hot)
 
@@ -68,17 +49,8 @@ static napi_value seen_open(napi_env env, napi_callback_info info) {
   return mankai_start(&arguments, work, NULL, is_async);
 }
 
-static napi_value seen_has(napi_env env, napi_callback_info info) {
-  bool outcome = false;
-  ONE_KEY(env, info, 2, mankai_seen_may_contain_one(pointer, key.data, key.bytes, &outcome))
-  return mankai_bool(env, outcome);
-}
-
-static napi_value seen_observe(napi_env env, napi_callback_info info) {
-  bool is_repeat = false;
-  ONE_KEY(env, info, 2, mankai_seen_observe_one(pointer, key.data, key.bytes, &is_repeat))
-  return mankai_bool(env, is_repeat);
-}
+BOOL_OF_KEY(seen_has, mankai_seen_may_contain_one)
+BOOL_OF_KEY(seen_observe, mankai_seen_observe_one)
 
 /* Reads the third argument of (handle, key, time). */
 static bool third_is_time(napi_env env, napi_callback_info info, int64_t* time_us) {
@@ -245,33 +217,8 @@ static napi_value hot_count(napi_env env, napi_callback_info info) {
   return mankai_number(env, count.raw);
 }
 
-/* hotTop(handle, most) */
-static napi_value hot_top(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  mankai_top_entry* entries = NULL;
-  size_t found = 0;
-  const uint64_t most = handle != NULL ? mankai_next_count(&arguments) : 0;
-  if (arguments.failed) {
-    return NULL;
-  }
-  const int code = mankai_hot_top(handle->pointer, most, &entries, &found);
-  return code == MANKAI_OK ? mankai_take_top(env, entries, found) : mankai_throw(env, code);
-}
-
-/* hotAbove(handle, count) */
-static napi_value hot_above(napi_env env, napi_callback_info info) {
-  Arguments arguments = mankai_arguments(env, info);
-  const Handle* handle = mankai_next_handle(&arguments);
-  mankai_top_entry* entries = NULL;
-  size_t found = 0;
-  const double least = handle != NULL ? mankai_next_number(&arguments) : 0;
-  if (arguments.failed) {
-    return NULL;
-  }
-  const int code = mankai_hot_above(handle->pointer, least, &entries, &found);
-  return code == MANKAI_OK ? mankai_take_top(env, entries, found) : mankai_throw(env, code);
-}
+HOTTEST(hot_top, uint64_t, mankai_next_count, mankai_hot_top)
+HOTTEST(hot_above, double, mankai_next_number, mankai_hot_above)
 
 /* hotAdvance(handle, time), hotAcceptUntil(handle, time) */
 static napi_value hot_time(napi_env env, napi_callback_info info) {

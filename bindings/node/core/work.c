@@ -117,6 +117,19 @@ mankai_file_options mankai_options(uint64_t durability, double interval_ms, bool
   return options;
 }
 
+napi_value mankai_save(napi_env env, napi_callback_info info) {
+  Arguments arguments = mankai_arguments(env, info);
+  const bool is_async = mankai_next_bool(&arguments);
+  Handle* handle = mankai_next_handle(&arguments);
+  Work* work = mankai_new_work(env, (int (*)(Work*))arguments.data, NULL);
+  if (work == NULL) {
+    return NULL;
+  }
+  work->texts[0] = mankai_next_text(&arguments);
+  work->options = mankai_options(0, 0, !arguments.failed && mankai_next_bool(&arguments));
+  return mankai_start(&arguments, work, handle, is_async);
+}
+
 static napi_value start_whole(napi_env env, napi_callback_info info, napi_value (*finish)(napi_env, Work*)) {
   Arguments arguments = mankai_arguments(env, info);
   const bool is_async = mankai_next_bool(&arguments);

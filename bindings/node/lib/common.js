@@ -97,7 +97,16 @@ function duration(name, value) {
   if (typeof value !== 'number' || !(value >= 0)) {
     throw new TypeError(`${name} is a number of milliseconds, not ${String(value)}`);
   }
-  return value;
+  return value === 0 ? 0 : Math.max(value, 0.001); // a microsecond, since 0 is another value
+}
+
+/** A setting that check(name, value) returns, as the addon takes it: 0 is its default. */
+function setting(check, name, value) {
+  const checked = value === null || value === undefined ? null : check(name, value);
+  if (checked !== null && Number(checked) === 0) {
+    throw new MankaiError('MANKAI_INVALID_ARGUMENT', `${name} is ${value}; give more than 0, or leave it out`);
+  }
+  return checked ?? 0;
 }
 
 function text(name, value) {
@@ -229,7 +238,7 @@ function runBatch(object, begin, commit, change) {
     throw error;
   };
   if (typeof change !== 'function') throw new TypeError('a batch is a function');
-  if (inBatch.has(object)) throw new Error('a batch of this object is open; it would take these changes, too');
+  if (inBatch.has(object)) throw new MankaiError('MANKAI_BUSY', 'a batch of this object is open; it would take these changes, too');
   begin();
   inBatch.add(object);
   let value;
@@ -253,5 +262,5 @@ function entriesOf(found) {
 
 module.exports = {
   Handle, MankaiError, OPENED, arrayOfKeys, batches, bytesOf, choice, core, duration, durabilityCode, entriesOf, idsOf,
-  isWritable, lengthOf, many, natural, number, pathOf, runBatch, text, timeOf, timesOf, withDefaults, yesNoAny,
+  isWritable, lengthOf, many, natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults, yesNoAny,
 };

@@ -3,7 +3,7 @@
 
 const {
   Handle, OPENED, arrayOfKeys, batches, bytesOf, core, duration, durabilityCode, entriesOf, idsOf, isWritable, lengthOf, many,
-  natural, number, pathOf, runBatch, text, timeOf, timesOf, withDefaults,
+  natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults,
 } = require('./common.js');
 
 /** Result of removing a key. All but REMOVED: nothing has changed. */
@@ -30,13 +30,14 @@ function specOf(given) {
 function createWith(isAsync, path, given) {
   const { replace, durability, interval, ...options } = { ...FILE, ...(typeof given === 'string' ? {} : given) };
   const spec = specOf(typeof given === 'string' ? given : options);
-  return core.filterCreateFile(isAsync, pathOf(path), spec, durabilityCode(durability), duration('interval', interval), !!replace);
+  return core.filterCreateFile(isAsync, pathOf(path), spec, durabilityCode(durability),
+    setting(duration, 'interval', interval), !!replace);
 }
 
 function openWith(isAsync, path, given) {
   const options = withDefaults(given, { mode: 'r', durability: 'interval', interval: 1000, trustCells: false });
   return core.filterOpenFile(isAsync, pathOf(path), isWritable(options.mode), durabilityCode(options.durability),
-    duration('interval', options.interval), !!options.trustCells);
+    setting(duration, 'interval', options.interval), !!options.trustCells);
 }
 
 class Filter extends Handle {
@@ -213,8 +214,9 @@ function kinds() {
 }
 
 function plan(keys, options) {
-  const { fpr, memoryBytes } = withDefaults(options, { fpr: 0.01, memoryBytes: 0 });
-  return JSON.parse(core.plan(natural('keys', keys), memoryBytes ? 0 : number('fpr', fpr), natural('memoryBytes', memoryBytes)));
+  const { fpr, memoryBytes } = withDefaults(options, { fpr: 0.01, memoryBytes: null });
+  return JSON.parse(core.plan(natural('keys', keys), memoryBytes === null ? number('fpr', fpr) : 0,
+    setting(natural, 'memoryBytes', memoryBytes)));
 }
 
 async function verify(path) {

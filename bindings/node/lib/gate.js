@@ -2,7 +2,7 @@
 // Gate and GateFollower: is there anything to fetch?
 
 const {
-  Handle, OPENED, core, duration, durabilityCode, natural, number, pathOf, text, withDefaults,
+  Handle, OPENED, core, duration, durabilityCode, natural, number, pathOf, setting, text, withDefaults,
 } = require('./common.js');
 
 /** The answer "maybe" of a gate: pass it to report() if the database has no row. */
@@ -30,8 +30,8 @@ class Hold extends Handle {
   }
 }
 
-const REPORTS = { memo: 0, reports: true };
-const reportsOf = (o) => [natural('memo', o.memo), !o.reports];
+const REPORTS = { memo: null, reports: true };
+const reportsOf = (o) => [setting(natural, 'memo', o.memo), !o.reports];
 
 const hasNothing = (found) => found === undefined || found === null || found.length === 0;
 
@@ -56,16 +56,17 @@ class Gate extends Queries {
   constructor(options, handle) {
     let made = handle;
     if (options !== OPENED) {
-      const o = withDefaults(options, { keys: 0, fpr: 0, hash: null, seed: null, sourceId: null, ...REPORTS });
-      made = core.gateCreate(text('hash', o.hash), text('seed', o.seed), text('sourceId', o.sourceId), natural('keys', o.keys),
-        number('fpr', o.fpr), ...reportsOf(o));
+      const o = withDefaults(options, { keys: null, fpr: null, hash: null, seed: null, sourceId: null, ...REPORTS });
+      made = core.gateCreate(text('hash', o.hash), text('seed', o.seed), text('sourceId', o.sourceId),
+        setting(natural, 'keys', o.keys), setting(number, 'fpr', o.fpr), ...reportsOf(o));
     }
     super(made);
     this.#handle = made;
   }
   static #open(isAsync, path, given) {
     const o = withDefaults(given, { ...REPORTS, durability: 'interval', interval: 1000 });
-    return core.gateOpen(isAsync, pathOf(path), ...reportsOf(o), durabilityCode(o.durability), duration('interval', o.interval));
+    return core.gateOpen(isAsync, pathOf(path), ...reportsOf(o), durabilityCode(o.durability),
+      setting(duration, 'interval', o.interval));
   }
   static async open(path, options) {
     return new Gate(OPENED, await Gate.#open(true, path, options));

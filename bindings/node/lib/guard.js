@@ -2,7 +2,7 @@
 // Guard: is it blocked?
 
 const {
-  Handle, OPENED, bytesOf, choice, core, isWritable, many, natural, number, pathOf, text, withDefaults,
+  Handle, OPENED, bytesOf, choice, core, isWritable, many, natural, number, pathOf, setting, text, withDefaults,
 } = require('./common.js');
 
 /** Answer of a guard for a URL. */
@@ -12,7 +12,7 @@ const FORMATS = { automatic: 0, lines: 1, adblock: 2, csv: 3, urls: 4 };
 const SETTINGS = { fpr: 0.01, exact: false, hash: null, seed: null };
 
 function settingsOf(o, keepsRules) {
-  return [number('fpr', o.fpr), text('hash', o.hash), text('seed', o.seed), !!o.exact, keepsRules];
+  return [setting(number, 'fpr', o.fpr), text('hash', o.hash), text('seed', o.seed), !!o.exact, keepsRules];
 }
 
 const openWith = (isAsync, path, options) =>

@@ -3,19 +3,20 @@
 
 const {
   Handle, OPENED, arrayOfKeys, batches, choice, core, duration, durabilityCode, entriesOf, lengthOf, many, natural,
-  number, pathOf, runBatch, text, timeOf, timesOf, withDefaults, yesNoAny,
+  number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults, yesNoAny,
 } = require('./common.js');
 
 const MEMORY = null;
 
 function openSeen(isAsync, path, given) {
   const o = withDefaults(given, {
-    keys: 0, fpr: 0, kind: null, hash: null, seed: null, canonical: null, window: 0, durability: 'interval', interval: 1000,
-    sharing: 'one writer',
+    keys: null, fpr: null, kind: null, hash: null, seed: null, canonical: null, window: null, durability: 'interval',
+    interval: 1000, sharing: 'one writer',
   });
-  return core.seenOpen(isAsync, path, text('kind', o.kind), text('hash', o.hash), text('seed', o.seed), natural('keys', o.keys),
-    number('fpr', o.fpr), duration('window', o.window), yesNoAny(o.canonical), durabilityCode(o.durability),
-    duration('interval', o.interval), choice('sharing', o.sharing, { 'one writer': 0, processes: 1 }));
+  return core.seenOpen(isAsync, path, text('kind', o.kind), text('hash', o.hash), text('seed', o.seed),
+    setting(natural, 'keys', o.keys), setting(number, 'fpr', o.fpr), setting(duration, 'window', o.window), yesNoAny(o.canonical),
+    durabilityCode(o.durability), setting(duration, 'interval', o.interval),
+    choice('sharing', o.sharing, { 'one writer': 0, processes: 1 }));
 }
 
 /** Yields the items whose key observe(keys) answers with `isNew`, in order, in batches of at most 4096. */
@@ -106,9 +107,9 @@ class Seen extends Handle {
 const Confirmed = Object.freeze({ NEW: 0, REPEAT: 1, RESCUED: 2 });
 
 function openConfirmed(isAsync, path, given) {
-  const o = withDefaults(given, { keys: 0, fpr: 0, hash: null, seed: null, canonical: null });
-  return core.confirmedOpen(isAsync, pathOf(path), text('hash', o.hash), text('seed', o.seed), natural('keys', o.keys),
-    number('fpr', o.fpr), yesNoAny(o.canonical));
+  const o = withDefaults(given, { keys: null, fpr: null, hash: null, seed: null, canonical: null });
+  return core.confirmedOpen(isAsync, pathOf(path), text('hash', o.hash), text('seed', o.seed),
+    setting(natural, 'keys', o.keys), setting(number, 'fpr', o.fpr), yesNoAny(o.canonical));
 }
 
 class ConfirmedSeen extends Handle {
@@ -156,17 +157,17 @@ class ConfirmedSeen extends Handle {
 }
 
 const HOT = {
-  halfLife: 0, window: 0, epoch: 0, memory: 0, rounding: 'default', hash: null, seed: null, lateTolerance: 300_000,
+  halfLife: null, window: null, epoch: null, memory: null, rounding: 'default', hash: null, seed: null, lateTolerance: 300_000,
   acceptFuture: 86_400_000, durability: 'interval', interval: 1000,
 };
 
 function openHot(isAsync, path, given) {
   const o = withDefaults(given, HOT);
   duration('acceptFuture', o.acceptFuture);
-  return core.hotOpen(isAsync, path, text('hash', o.hash), text('seed', o.seed), duration('halfLife', o.halfLife),
-    duration('epoch', o.epoch), duration('window', o.window), natural('memory', o.memory),
-    duration('lateTolerance', o.lateTolerance), choice('rounding', o.rounding, { default: 0, strict: 1, balanced: 2 }),
-    durabilityCode(o.durability), duration('interval', o.interval));
+  return core.hotOpen(isAsync, path, text('hash', o.hash), text('seed', o.seed), setting(duration, 'halfLife', o.halfLife),
+    setting(duration, 'epoch', o.epoch), setting(duration, 'window', o.window), setting(natural, 'memory', o.memory),
+    setting(duration, 'lateTolerance', o.lateTolerance), choice('rounding', o.rounding, { default: 0, strict: 1, balanced: 2 }),
+    durabilityCode(o.durability), setting(duration, 'interval', o.interval));
 }
 
 class Hot extends Handle {

@@ -4,12 +4,21 @@
 const { Guard } = require('./guard.js');
 const { withDefaults } = require('./common.js');
 
-/** The texts in a value that a parser of queries or bodies made: `?url[0]=a` and `?url[x]=a` are arrays and objects. */
-function* textsIn(value) {
-  const found = new Set([value]); // a loop over a set also visits what is added meanwhile
-  for (const one of found) {
+const isTree = (value) => typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
+
+/**
+ * The texts in the members with the names, at any depth of what a parser of queries or bodies made: `?url[0]=a` and `?url[x]=a` are
+ * arrays and objects, too.
+ */
+function* textsOf(parsed, names) {
+  const others = new Set([parsed]); // a loop over a set also visits what is added meanwhile
+  const named = new Set();
+  for (const one of others) {
+    if (isTree(one)) for (const name of Object.keys(one)) (names.has(name) ? named : others).add(one[name]);
+  }
+  for (const one of named) {
     if (typeof one === 'string') yield one;
-    else if (typeof one === 'object' && one !== null) for (const part of Object.values(one)) found.add(part);
+    else if (isTree(one)) for (const part of Object.values(one)) named.add(part);
   }
 }
 
@@ -18,12 +27,9 @@ function* valuesOf(request, parameters) {
   const target = request.originalUrl ?? request.url ?? '';
   const question = target.indexOf('?');
   const query = new URLSearchParams(question < 0 ? '' : target.slice(question));
-  for (const name of parameters) {
-    yield* query.getAll(name);
-    for (const parsed of [request.query, request.body]) {
-      if (typeof parsed === 'object' && parsed !== null) yield* textsIn(parsed[name]);
-    }
-  }
+  for (const name of parameters) yield* query.getAll(name);
+  yield* textsOf(request.query, parameters);
+  yield* textsOf(request.body, parameters);
 }
 
 function guardMiddleware(given) {
@@ -32,7 +38,7 @@ function guardMiddleware(given) {
   if (!(guard instanceof Guard)) throw new TypeError('guard is a Guard');
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError('status is a status code of HTTP');
   if (!Array.isArray(options.parameters)) throw new TypeError('parameters are an array of names');
-  const parameters = options.parameters.map(String);
+  const parameters = new Set(options.parameters.map(String));
   const invalid = { invalid: !!options.blocksInvalid };
   return function guardRequest(request, response, next) {
     for (const value of valuesOf(request, parameters)) {

@@ -7,7 +7,7 @@ const test = require('node:test');
 const { pathToFileURL } = require('node:url');
 
 const { OTHERS, URLS, folderOf, mankai, pack } = require('./support.js');
-const { Answer, Confirmed, ConfirmedSeen, Filter, Gate, GateFollower, Guard, Hot, MankaiError, Removal, Seen, url } = mankai;
+const { Answer, Confirmed, ConfirmedSeen, Filter, Gate, GateFollower, Guard, Hot, MankaiError, Removal, Seen, plan, url } = mankai;
 
 const code = (name) => (error) => error instanceof MankaiError && error.code === `MANKAI_${name}`;
 const small = (options) => new Filter({ keys: 20000, fpr: 0.0001, ...options });
@@ -99,6 +99,9 @@ test('forged packed keys are errors', () => {
     { data, offsets: shared }, { data, offsets: [0, 1] }, { data, offsets: new Float64Array(2) }, { data: 'ab', offsets: forged[0] },
     { data: new Int32Array(4), offsets: forged[0] }, { offsets: forged[0] }, { data, offsets: null },
   ]) assert.throws(() => filter.hasMany(keys), TypeError);
+  assert.throws(() => filter.hasMany({ data, offsets: shared }), /offsets are in a SharedArrayBuffer.*copy them/);
+  assert.throws(() => filter.hasMany({ data: 'ab', offsets: forged[0] }), /^TypeError: keys are an array of keys/);
+  assert.deepEqual([...filter.hasMany({ data, offsets: shared.slice() })], [0]);
   assert.equal(filter.size, 0);
 });
 
@@ -428,6 +431,37 @@ test('Gate and its followers', async (t) => {
   while (follower.maybe('e') === null) await new Promise((resolve) => setTimeout(resolve, 5));
   await follower.close();
   await writer.close();
+});
+
+// ---- Errors ----
+
+test('an object that is in use cannot be closed at once', async (t) => {
+  const filter = Filter.createSync(path.join(folderOf(t), 'f.mk'), { keys: 1000 });
+  const pending = filter.sync();
+  assert.throws(() => filter.closeSync(), code('BUSY'));
+  await pending;
+  filter.batch(() => assert.throws(() => filter.batch(() => {}), code('BUSY')));
+  filter.closeSync();
+});
+
+test('zero is not a default', (t) => {
+  const file = path.join(folderOf(t), 'new');
+  for (const [make, names] of [
+    [(options) => new Seen(options), ['keys', 'fpr', 'window', 'interval']],
+    [(options) => ConfirmedSeen.openSync(file, options), ['keys', 'fpr']],
+    [(options) => new Hot(options), ['halfLife', 'window', 'epoch', 'memory', 'lateTolerance', 'interval']],
+    [(options) => Filter.createSync(file, { keys: 10, ...options }), ['keys', 'interval']],
+    [(options) => Filter.openSync(file, options), ['interval']],
+    [(options) => new Gate(options), ['keys', 'fpr', 'memo']],
+    [(options) => Gate.openSync(file, options), ['memo', 'interval']],
+    [(options) => new Guard(options), ['fpr']],
+    [(options) => Guard.buildSync([], options), ['fpr']],
+    [(options) => plan(10, options), ['fpr', 'memoryBytes']],
+  ]) {
+    for (const name of names) assert.throws(() => make({ [name]: 0 }), code('INVALID_ARGUMENT'), name);
+  }
+  assert.throws(() => new Gate({ keys: 0n }), /keys is 0; give more than 0, or leave it out/);
+  assert.ok(new Seen({ keys: 10, window: 1e-9 }).info.window > 0);
 });
 
 // ---- URLs ----

@@ -14,8 +14,8 @@ const { Guard, guardMiddleware } = mankai;
 const { guard } = Guard.buildSync([['evil.example']], { exact: true });
 
 /** A function that asks a server: the status of the answer, or its text. */
-const asker = (port, ofText = false) => (target, body) => new Promise((resolve, reject) => {
-  const headers = body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' };
+const asker = (port, ofText = false) => (target, body, type = 'application/x-www-form-urlencoded') => new Promise((resolve, reject) => {
+  const headers = body === undefined ? {} : { 'Content-Type': type };
   const method = body === undefined ? 'GET' : 'POST';
   const request = http.request({ port, host: '127.0.0.1', path: target, agent: false, headers, method }, (response) => {
     let text = '';
@@ -75,12 +75,14 @@ test('values that a parser nested', () => {
   for (const url of [['http://evil.example'], { x: 'http://evil.example' }, [{ x: ['http://a.example', 'http://evil.example'] }]]) {
     assert.equal(isRefused({ query: { url } }), true);
     assert.equal(isRefused({ body: { url } }), true);
+    assert.equal(isRefused({ body: { items: [{ item: { url } }] } }), true);
     assert.equal(isRefused({ query: { other: url } }), false);
   }
   const cycle = { x: 'http://fine.example' };
   cycle.itself = cycle;
   assert.equal(isRefused({ body: { url: cycle } }), false);
   assert.equal(isRefused({ body: { url: new Array(1e6).fill(1) } }), false);
+  assert.equal(isRefused({ body: Buffer.alloc(64 << 20) }), false);
 });
 
 test('wrong options of the middleware are errors', () => {
@@ -100,6 +102,9 @@ test('Express', { skip: express === null && 'express is missing: set MANKAI_NODE
   assert.equal(await ask('/api/preview?url=http://fine.example/'), 200);
   assert.equal(await ask('/api/preview', 'url=http%3A%2F%2Fevil.example'), 403);
   assert.equal(await ask('/api/preview', 'url=http%3A%2F%2Ffine.example'), 200);
+  app.use(express.json(), guardMiddleware({ guard }), (request, response) => response.send('ok'));
+  assert.equal(await ask('/json', '{"a": {"url": "http://evil.example"}}', 'application/json'), 403);
+  assert.equal(await ask('/json', '{"a": {"url": "http://fine.example"}}', 'application/json'), 200);
 });
 
 test('the example with Express', { skip: express === null && 'express is missing: set MANKAI_NODE_MODULES to a folder of npm that has it' },
@@ -112,6 +117,8 @@ test('the example with Express', { skip: express === null && 'express is missing
     assert.equal(await ask('/preview?url=http://evil.example/'), 403);
     assert.equal(await ask('/preview?url=http://fine.example/'), 200);
     assert.equal(await ask('/preview', 'url=http%3A%2F%2Fevil.example'), 403);
+    assert.equal(await ask('/preview'), 400);
+    assert.equal(await ask('/preview', '{"url": 1}', 'application/json'), 400);
     assert.equal(await example.end(), 0);
   });
 
