@@ -2,15 +2,17 @@
 
     app.add_middleware(mankai.asgi.GuardMiddleware, guard=mankai.Guard.open("blocked.mkg"), parameters=("url",))
 
-It checks the parameters of the query, and of a urlencoded form in a POST, PUT or PATCH request. A URL that comes in another way,
-such as JSON or multipart/form-data, is checked by the application: `guard.blocked(url)`.
+It checks the parameters of the query, and in a POST, PUT or PATCH request those of a urlencoded form and the members of JSON with these
+names, at any depth; such a body above 1 MiB gets 413. JSON is application/json, application/*+json, and a body without a type, as FastAPI
+reads it. A URL that comes in another way is checked by the application, with `guard.blocked(url)`: multipart/form-data, and JSON of
+another type if the application reads it.
 """
 from __future__ import annotations
 
 from typing import Any, Awaitable, Callable, Iterable
 
 from ._guard import Guard
-from ._web import MAX_FORM_BYTES, METHODS, TEXT, blocked_url, form_values, is_form
+from ._web import MAX_BODY_BYTES, METHODS, TEXT, blocked_url, body_readers, body_values, json_values, query_values
 
 
 class GuardMiddleware:
@@ -36,22 +38,24 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        values = form_values(scope.get("query_string", b"").decode("utf-8", "replace"), self.parameters)
-        # Applications differ in which one of repeated headers they use.
-        has_form = any(name == b"content-type" and is_form(value.decode("latin-1")) for name, value in scope.get("headers", ()))
-        if scope.get("method") in METHODS and has_form:
+        values = query_values(scope.get("query_string", b"").decode("utf-8", "replace"), self.parameters)
+        # Applications differ in which one of repeated headers they use; FastAPI reads a body without a type as JSON.
+        types = [value.decode("latin-1") for name, value in scope.get("headers", ()) if name == b"content-type"]
+        readers = body_readers(types) if any(types) else [json_values]
+        if scope.get("method") in METHODS and readers:
             messages: list[dict[str, Any]] = []
             body = b""
             while True:
                 message = await receive()
                 messages.append(message)
                 body += message.get("body", b"")
-                if len(body) > MAX_FORM_BYTES:
-                    await self._refuse(send, 413, b"form too large\n")
-                    return
-                if message["type"] != "http.request" or not message.get("more_body", False):
+                if len(body) > MAX_BODY_BYTES or message["type"] != "http.request" or not message.get("more_body", False):
                     break
-            values += form_values(body.decode("utf-8", "replace"), self.parameters)
+            found = body_values(readers, body, self.parameters)
+            if found is None:
+                await self._refuse(send, 413, b"body too large\n")
+                return
+            values += found
             original, remaining = receive, iter(messages)
 
             async def receive() -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
     app = mankai.wsgi.GuardMiddleware(app, mankai.Guard.open("blocked.mkg"), parameters=("url",))
 
-It checks the parameters of the query, and of a urlencoded form in a POST, PUT or PATCH request. A URL that comes in another way,
-such as JSON or multipart/form-data, is checked by the application: `guard.blocked(url)`.
+It checks the parameters of the query, and in a POST, PUT or PATCH request those of a urlencoded form and the members of JSON with these
+names, at any depth; such a body above 1 MiB gets 413. JSON is application/json and application/*+json. A URL that comes in another way is
+checked by the application, with `guard.blocked(url)`: multipart/form-data, and JSON of another type if the application reads it.
 """
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import io
 from typing import Any, Callable, Iterable
 
 from ._guard import Guard
-from ._web import MAX_FORM_BYTES, METHODS, TEXT, blocked_url, form_values, is_form
+from ._web import MAX_BODY_BYTES, METHODS, TEXT, blocked_url, body_readers, body_values, query_values
 
 
 class GuardMiddleware:
@@ -31,20 +32,22 @@ class GuardMiddleware:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         # WSGI has the bytes of the query as Latin-1 (PEP 3333); applications read them as UTF-8.
         query = environ.get("QUERY_STRING", "").encode("latin-1", "replace").decode("utf-8", "replace")
-        values = form_values(query, self.parameters)
-        if environ.get("REQUEST_METHOD") in METHODS and is_form(environ.get("CONTENT_TYPE", "")):
+        values = query_values(query, self.parameters)
+        readers = body_readers([environ.get("CONTENT_TYPE", "")])
+        if environ.get("REQUEST_METHOD") in METHODS and readers:
             try:
                 length = max(0, int(environ.get("CONTENT_LENGTH") or 0))
             except ValueError:
                 length = 0
             if environ.get("wsgi.input_terminated"):  # a chunked body has no length
-                length = MAX_FORM_BYTES + 1
-            body = environ["wsgi.input"].read(min(length, MAX_FORM_BYTES + 1))
-            if len(body) > MAX_FORM_BYTES:
+                length = MAX_BODY_BYTES + 1
+            body = environ["wsgi.input"].read(min(length, MAX_BODY_BYTES + 1))
+            found = body_values(readers, body, self.parameters)
+            if found is None:
                 start_response("413 Content Too Large", [("Content-Type", TEXT)])
-                return [b"form too large\n"]
+                return [b"body too large\n"]
             environ["wsgi.input"] = io.BytesIO(body)
-            values += form_values(body.decode("utf-8", "replace"), self.parameters)
+            values += found
         if blocked_url(self.guard, values, self.blocks_invalid) is not None:
             start_response(self.status, [("Content-Type", TEXT), ("Cache-Control", "no-store")])
             return [b"blocked\n"]

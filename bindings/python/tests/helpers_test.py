@@ -41,7 +41,7 @@ def wsgi_get(app, query="", body=None, content_type="application/x-www-form-urle
     return int(seen["status"][:3]), text
 
 
-def asgi_get(app, query="", chunks=None, more_headers=()):
+def asgi_get(app, query="", chunks=None, more_headers=(), content_type=b"application/x-www-form-urlencoded"):
     """Sends one request and returns status and body."""
     messages = [{"type": "http.request", "body": chunk, "more_body": index + 1 < len(chunks or [b""])}
                 for index, chunk in enumerate(chunks or [b""])]
@@ -53,14 +53,24 @@ def asgi_get(app, query="", chunks=None, more_headers=()):
     async def send(message):
         sent.append(message)
     headers = [(b"host", b"test")]
-    if chunks is not None:
-        headers.append((b"content-type", b"application/x-www-form-urlencoded"))
+    if chunks is not None and content_type is not None:
+        headers.append((b"content-type", content_type))
     headers.extend(more_headers)
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET" if chunks is None else "POST",
              "scheme": "http", "path": "/", "raw_path": b"/", "query_string": query.encode(), "root_path": "", "headers": headers,
              "client": ("127.0.0.1", 1), "server": ("test", 80)}
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+#: JSON that applications read, with a blocked URL, and without.
+BLOCKED_JSON = (b'{"url": "http://evil.example/"}', b'{"url": ["x", {"a": "http://www.EVIL.example./"}]}', b'[{"a": {"b": [{"url": "http://evil.example"}]}}]',
+                b'{"url": "http://evil.example/", "url": "http://good.example/"}', b'{"url": "http://good.example/", "url": "http://evil.example/"}',
+                b'{"url": {"url": {"url": "http://evil.example"}}}', b'{"url": "http:\\/\\/\\u0065vil.example/\\ud800"}',
+                b'\xef\xbb\xbf{"url": "http://evil.example/"}', '{"url": "http://evil.example/"}'.encode("utf-16"),
+                b'{"n": ' + b"9" * 6000 + b', "a": "\n", "url": "http://evil.example/"}')
+PASSED_JSON = (b'{"url": "http://good.example/"}', b'{"other": "http://evil.example/"}', b'"http://evil.example/"', b'{"url": 1, "b": null}',
+               b'{"url": "http://evil.example/"', b"", b"\xff", b'{"other": ' + b"[" * 100 + b"]" * 100 + b"}")
 
 
 class WsgiTest(unittest.TestCase):
@@ -84,6 +94,16 @@ class WsgiTest(unittest.TestCase):
         self.assertEqual(wsgi_get(self.app, body=b"url=http://good.example/"), (200, b"app:url=http://good.example/"))
         self.assertEqual(wsgi_get(self.app, body=b"url=http://evil.example/", content_type="text/plain")[0], 200)
         self.assertEqual(wsgi_get(self.app, body=bytes(2 << 20))[0], 413)
+
+    def test_json_is_checked_and_passed_on(self):
+        for kind in ("application/json", "application/ld+json; charset=utf-8"):
+            for body in BLOCKED_JSON:
+                self.assertEqual(wsgi_get(self.app, body=body, content_type=kind)[0], 403, body)
+            for body in PASSED_JSON:
+                self.assertEqual(wsgi_get(self.app, body=body, content_type=kind), (200, b"app:" + body))
+        self.assertEqual(wsgi_get(self.app, body=BLOCKED_JSON[0], content_type="text/json")[0], 200)
+        for body in (bytes(2 << 20), b'{"url": "http://evil.example/", "a": ' + b"[" * 5000 + b"]" * 5000 + b"}"):
+            self.assertEqual(wsgi_get(self.app, body=body, content_type="application/json")[0], 413)
 
     def test_bytes_of_utf_8_in_the_query(self):
         app = mankai.wsgi.GuardMiddleware(self.app.app, guard_of("évil.example"))
@@ -136,6 +156,15 @@ class AsgiTest(unittest.TestCase):
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://ev", b"il.example/"])[0], 403)
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://go", b"od.example/"]), (200, b"app:url=http://good.example/"))
         self.assertEqual(asgi_get(self.app, chunks=[bytes(1 << 20)] * 3)[0], 413)
+
+    def test_json_is_checked_and_passed_on(self):
+        for kind in (b"application/json", b"", None):  # FastAPI reads what has no type as JSON
+            for body in BLOCKED_JSON:
+                self.assertEqual(asgi_get(self.app, chunks=[body[:9], body[9:]], content_type=kind)[0], 403, body)
+            for body in PASSED_JSON:
+                self.assertEqual(asgi_get(self.app, chunks=[body], content_type=kind), (200, b"app:" + body))
+        self.assertEqual(asgi_get(self.app, chunks=[b"[" * 5000 + b"]" * 5000], content_type=None)[0], 413)
+        self.assertEqual(asgi_get(self.app, chunks=[BLOCKED_JSON[0]], content_type=b"text/plain")[0], 200)
 
     def test_any_of_repeated_headers_makes_a_form(self):
         text = [(b"content-type", b"text/plain")]
