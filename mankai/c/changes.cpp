@@ -1,4 +1,5 @@
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "mankai/c/detail/arguments.hpp"
@@ -42,6 +43,16 @@ int insert_keys_at(mankai_filter* filter, KeySource keys, const std::int64_t* ti
   });
 }
 
+int insert_keys_with_ids(mankai_filter* filter, KeySource keys, const std::uint64_t* ids) noexcept {
+  return change(filter, [&](auto& target) -> Result<void> {
+    MANKAI_TRY(keys.check());
+    MANKAI_TRY(check_array(ids, keys.size(), "ids"));
+    const KeyViews views(keys);
+    const std::vector<std::uint64_t> kept = keys.ids(ids);
+    return target.insert(views.views(), std::span<const std::uint64_t>(kept));
+  });
+}
+
 int observe_keys(mankai_filter* filter, KeySource keys, bool* seen) noexcept {
   return change(filter, [&](auto& target) {
     return use_at_once(keys, seen, "seen", false,
@@ -57,14 +68,21 @@ static_assert(static_cast<int>(EraseResult::ambiguous) == MANKAI_AMBIGUOUS);
 static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
 static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
 
-template <class Use>
-int erase_keys(mankai_filter* filter, KeySource keys, mankai_erase_result* results, const Use& use) noexcept {
+int erase_keys(mankai_filter* filter, KeySource keys, mankai_erase_result* results,
+               std::optional<const std::uint64_t*> ids = std::nullopt) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
     MANKAI_TRY(keys.check());
+    MANKAI_TRY(check_array(ids.value_or(nullptr), ids ? keys.size() : 0, "ids"));
     std::vector<EraseResult> unwanted(results == nullptr ? keys.size() : 0);
     auto* wanted = results == nullptr ? unwanted.data() : reinterpret_cast<EraseResult*>(results);
     return use_at_once(keys, wanted, "results", EraseResult::absent,
-                       [&](auto views, std::span<EraseResult> outcomes) { return use(target, views, outcomes); });
+                       [&](auto views, std::span<EraseResult> outcomes) -> Result<void> {
+                         if (!ids) {
+                           return target.erase(views, outcomes);
+                         }
+                         const std::vector<std::uint64_t> kept = keys.ids(*ids);
+                         return target.erase(views, std::span<const std::uint64_t>(kept), outcomes);
+                       });
   });
 }
 
@@ -91,16 +109,17 @@ int mankai_insert_packed(mankai_filter* filter, const mankai_packed* keys) {
 }
 
 int mankai_insert_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count) {
-  return change_keys(filter, KeySource(keys, count), [&](auto& target, auto views) -> Result<void> {
-    MANKAI_TRY(check_array(ids, count, "ids"));
-    return target.insert(views, array_of(ids, count));
-  });
+  return insert_keys_with_ids(filter, KeySource(keys, count), ids);
 }
 
 int mankai_insert_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id) {
   return change_key(filter, key, bytes, [&](auto& target, auto views) {
     return target.insert(views, std::span<const std::uint64_t>(&id, 1));
   });
+}
+
+int mankai_insert_packed_with_ids(mankai_filter* filter, const mankai_packed* keys, const uint64_t* ids) {
+  return insert_keys_with_ids(filter, KeySource(keys), ids);
 }
 
 int mankai_insert_at(mankai_filter* filter, const mankai_key* keys, const int64_t* times_us, size_t count) {
@@ -138,8 +157,7 @@ int mankai_observe_packed(mankai_filter* filter, const mankai_packed* keys, bool
 }
 
 int mankai_erase(mankai_filter* filter, const mankai_key* keys, size_t count, mankai_erase_result* results) {
-  return erase_keys(filter, KeySource(keys, count), results,
-                    [](auto& target, auto views, auto outcomes) { return target.erase(views, outcomes); });
+  return erase_keys(filter, KeySource(keys, count), results);
 }
 
 int mankai_erase_one(mankai_filter* filter, const void* key, size_t bytes, mankai_erase_result* result) {
@@ -148,23 +166,23 @@ int mankai_erase_one(mankai_filter* filter, const void* key, size_t bytes, manka
 }
 
 int mankai_erase_packed(mankai_filter* filter, const mankai_packed* keys, mankai_erase_result* results) {
-  return erase_keys(filter, KeySource(keys), results,
-                    [](auto& target, auto views, auto outcomes) { return target.erase(views, outcomes); });
+  return erase_keys(filter, KeySource(keys), results);
 }
 
 int mankai_erase_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count,
                           mankai_erase_result* results) {
-  return erase_keys(filter, KeySource(keys, count), results,
-                    [&](auto& target, auto views, auto outcomes) -> Result<void> {
-                      MANKAI_TRY(check_array(ids, count, "ids"));
-                      return target.erase(views, array_of(ids, count), outcomes);
-                    });
+  return erase_keys(filter, KeySource(keys, count), results, ids);
 }
 
 int mankai_erase_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id,
                              mankai_erase_result* result) {
   const mankai_key one{key, bytes};
   return mankai_erase_with_ids(filter, &one, &id, 1, result);
+}
+
+int mankai_erase_packed_with_ids(mankai_filter* filter, const mankai_packed* keys, const uint64_t* ids,
+                                 mankai_erase_result* results) {
+  return erase_keys(filter, KeySource(keys), results, ids);
 }
 
 int mankai_put(mankai_filter* filter, const mankai_key* keys, const uint32_t* values, size_t count, double strength) {

@@ -101,7 +101,7 @@ enum { MANKAI_ANY = 0, MANKAI_YES = 1, MANKAI_NO = 2 };
 /* ---- The library ---- */
 
 /* Version of this header; it increases whenever functions or fields are added. */
-#define MANKAI_ABI_VERSION 2
+#define MANKAI_ABI_VERSION 3
 
 /* Returns the MANKAI_ABI_VERSION of the library. */
 MANKAI_API uint32_t mankai_abi_version(void);
@@ -228,6 +228,7 @@ MANKAI_API int mankai_insert_packed(mankai_filter* filter, const mankai_packed* 
 /* Inserts with an id per key, by which it can be erased: scalable-counting-bloom. */
 MANKAI_API int mankai_insert_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count);
 MANKAI_API int mankai_insert_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id);
+MANKAI_API int mankai_insert_packed_with_ids(mankai_filter* filter, const mankai_packed* keys, const uint64_t* ids);
 
 /* Inserts with a time per key, in microseconds since 1970: decayed-top. */
 MANKAI_API int mankai_insert_at(mankai_filter* filter, const mankai_key* keys, const int64_t* times_us, size_t count);
@@ -259,6 +260,8 @@ MANKAI_API int mankai_erase_with_ids(mankai_filter* filter, const mankai_key* ke
                                      mankai_erase_result* results);
 MANKAI_API int mankai_erase_one_with_id(mankai_filter* filter, const void* key, size_t bytes, uint64_t id,
                                         mankai_erase_result* result);
+MANKAI_API int mankai_erase_packed_with_ids(mankai_filter* filter, const mankai_packed* keys, const uint64_t* ids,
+                                            mankai_erase_result* results);
 
 /* Stores a value per key: recent-values. `strength`, above 0 to 1, is the share of a key's cells that are
  * overwritten. */

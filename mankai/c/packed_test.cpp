@@ -141,6 +141,24 @@ TEST(CPacked, times_belong_to_their_keys) {
   mankai_free(entries);
 }
 
+TEST(CPacked, ids_belong_to_their_keys) {
+  const PackedTexts texts("key", 3);
+  const std::uint8_t validity = 0b101;
+  mankai_packed packed = texts.narrow();
+  packed.validity = &validity;
+  const std::array<std::uint64_t, 3> ids{10, 20, 30};
+  const Handle filter = create("scalable-counting-bloom:keys=1000,fpr=1e-6");
+  ASSERT_EQ(mankai_insert_packed_with_ids(filter.get(), &packed, ids.data()), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(ask_packed(filter.get(), texts.wide()), (std::vector<bool>{true, false, true}));
+  std::array<mankai_erase_result, 3> results{MANKAI_STUCK, MANKAI_STUCK, MANKAI_STUCK};
+  ASSERT_EQ(mankai_erase_packed_with_ids(filter.get(), &packed, ids.data(), results.data()), MANKAI_OK);
+  EXPECT_EQ(results, (std::array<mankai_erase_result, 3>{MANKAI_ERASED, MANKAI_ABSENT, MANKAI_ERASED}));
+  EXPECT_EQ(count_packed(filter.get(), texts.wide()), 0U);
+  EXPECT_EQ(mankai_erase_packed_with_ids(filter.get(), &packed, ids.data(), nullptr), MANKAI_OK);
+  EXPECT_EQ(mankai_insert_packed_with_ids(filter.get(), &packed, nullptr), MANKAI_INVALID_ARGUMENT);
+  EXPECT_EQ(mankai_erase_packed_with_ids(filter.get(), &packed, nullptr, results.data()), MANKAI_INVALID_ARGUMENT);
+}
+
 TEST(CPacked, keys_that_are_not_in_the_data_change_nothing) {
   PackedTexts texts("key", 100);
   const Handle filter = create("bloom:keys=1000,fpr=1e-6");

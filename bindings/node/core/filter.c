@@ -216,7 +216,7 @@ static napi_value add_many(napi_env env, napi_callback_info info) {
       }
       code = times_us != NULL ? mankai_insert_packed_at(handle->pointer, &keys.packed, times_us) : MANKAI_OUT_OF_SPACE;
     } else if (handle != NULL && ids != NULL) {
-      code = mankai_each_key(env, &keys) ? mankai_insert_with_ids(handle->pointer, keys.each, ids, count) : -1;
+      code = mankai_insert_packed_with_ids(handle->pointer, &keys.packed, ids);
     } else if (handle != NULL) {
       code = mankai_insert_packed(handle->pointer, &keys.packed);
     }
@@ -233,14 +233,14 @@ static napi_value erase_with_ids(napi_env env, napi_callback_info info) {
   napi_value external = mankai_next(&arguments);
   Keys keys;
   napi_value results = NULL;
-  if (mankai_keys_of(env, mankai_next(&arguments), &keys) && mankai_each_key(env, &keys)) {
+  if (mankai_keys_of(env, mankai_next(&arguments), &keys)) {
     const size_t count = keys.packed.count;
     const uint64_t* ids = mankai_next_array(&arguments, napi_biguint64_array, count);
     const Handle* handle = arguments.failed ? NULL : handle_of(env, external);
     napi_value buffer = NULL;
     void* bytes = NULL;
     if (handle != NULL && napi_create_arraybuffer(env, count, &bytes, &buffer) == napi_ok) {
-      const int code = mankai_erase_with_ids(handle->pointer, keys.each, ids, count, bytes);
+      const int code = mankai_erase_packed_with_ids(handle->pointer, &keys.packed, ids, bytes);
       if (code == MANKAI_OK) {
         napi_create_typedarray(env, napi_uint8_array, count, buffer, 0, &results);
       } else {

@@ -154,6 +154,8 @@ test('remove, count, merge, copy, clear', () => {
 test('ids, times, values and the hottest', () => {
   const numbered = new Filter({ kind: 'scalable-counting-bloom', keys: 1000 });
   numbered.update(['a', 'b'], { ids: [1, 2n] });
+  numbered.update(pack(['c', 'd']), { ids: [3, 4] });
+  assert.deepEqual([...numbered.removeMany(pack(['c', 'x']), { ids: [3, 4] })], [Removal.REMOVED, Removal.ABSENT]);
   numbered.add('c', { id: 3 });
   assert.equal(numbered.remove('a', { id: 1 }), Removal.REMOVED);
   assert.throws(() => numbered.update(['a', 'b'], { ids: [1] }), TypeError);

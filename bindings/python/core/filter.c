@@ -157,8 +157,11 @@ static int insert_keys(Many* many, const mankai_key* keys, size_t first, size_t 
 }
 
 static int insert_packed(Many* many, const mankai_packed* keys, size_t first) {
-  return many->times != NULL ? mankai_insert_packed_at(many->pointer, keys, many->times + first)
-                             : mankai_insert_packed(many->pointer, keys);
+  if (many->times != NULL) {
+    return mankai_insert_packed_at(many->pointer, keys, many->times + first);
+  }
+  return many->ids != NULL ? mankai_insert_packed_with_ids(many->pointer, keys, many->ids + first)
+                           : mankai_insert_packed(many->pointer, keys);
 }
 
 static int put_keys(Many* many, const mankai_key* keys, size_t first, size_t count) {
@@ -188,7 +191,9 @@ static int erase_keys(Many* many, const mankai_key* keys, size_t first, size_t c
 }
 
 static int erase_packed(Many* many, const mankai_packed* keys, size_t first) {
-  return mankai_erase_packed(many->pointer, keys, (mankai_erase_result*)many->results + first);
+  mankai_erase_result* results = (mankai_erase_result*)many->results + first;
+  return many->ids != NULL ? mankai_erase_packed_with_ids(many->pointer, keys, many->ids + first, results)
+                           : mankai_erase_packed(many->pointer, keys, results);
 }
 
 static int counts_keys(Many* many, const mankai_key* keys, size_t first, size_t count) {
@@ -212,10 +217,6 @@ static PyObject* add_many(PyObject* self, PyObject* arguments) {
   PyObject* ids = Py_None;
   Many many = {.pointer = pointer_of(self), .keys = insert_keys, .packed = insert_packed};
   if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OOO", &keys, &times, &ids)) {
-    return NULL;
-  }
-  if (ids != Py_None && !PyList_Check(keys) && !PyTuple_Check(keys)) {
-    PyErr_SetString(PyExc_TypeError, "keys with ids are a list or a tuple");
     return NULL;
   }
   PyObject* none = mankai_many(self, &many, keys, times, ids, NULL);
@@ -248,10 +249,6 @@ static PyObject* remove_many(PyObject* self, PyObject* arguments) {
   PyObject* ids = Py_None;
   Many many = {.pointer = pointer_of(self), .keys = erase_keys, .packed = erase_packed, .result_bytes = 1};
   if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OO", &keys, &ids)) {
-    return NULL;
-  }
-  if (ids != Py_None && !PyList_Check(keys) && !PyTuple_Check(keys)) {
-    PyErr_SetString(PyExc_TypeError, "keys with ids are a list or a tuple");
     return NULL;
   }
   return mankai_many(self, &many, keys, NULL, ids, NULL);

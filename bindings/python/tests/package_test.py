@@ -440,6 +440,10 @@ class FilterTest(FolderTest):
         self.assertEqual(numbered.remove("a", id=1), mankai.Removal.REMOVED)
         with self.assertRaises(ValueError):
             numbered.update(["a", "b"], ids=[1])
+        numbers = array.array("q", [7, 8])
+        self.assertEqual(numbered.update(numbers, ids=[3, 4]), 2)
+        self.assertEqual(numbered.remove_many(numbers, ids=array.array("Q", [3, 4])), [mankai.Removal.REMOVED] * 2)
+        self.assertNotIn(7, numbered)
         hot = mankai.Filter("decayed-top:bytes=65536")
         hot.update(["a", "a", "b"], at=1_700_000_000)
         self.assertEqual([entry.text for entry in hot.top(5)], ["a", "b"])

@@ -118,17 +118,6 @@ std::size_t KeySource::read(std::size_t begin, std::size_t count, std::string_vi
   }
 }
 
-std::vector<Time> KeySource::times(const std::int64_t* times_us) const {
-  std::vector<Time> times;
-  times.reserve(count_);
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (!is_skipped(i)) {
-      times.emplace_back(Duration(times_us[i]));
-    }
-  }
-  return times;
-}
-
 mankai_texts* texts_for_caller(std::string_view data, std::span<const std::size_t> ends) {
   const std::size_t offsets_bytes = (ends.size() + 1) * sizeof(std::int64_t);
   auto* memory = static_cast<char*>(allocate_for_caller(sizeof(mankai_texts) + offsets_bytes + data.size()));

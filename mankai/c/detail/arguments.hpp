@@ -56,10 +56,26 @@ class KeySource {
       elements[i] = is_skipped(begin + i) ? absent : elements[--filled];
     }
   }
-  /// The times of the keys that `read` writes.
-  [[nodiscard]] std::vector<Time> times(const std::int64_t* times_us) const;
+  /// The times and ids of the keys that `read` writes. Shape: an element per key.
+  [[nodiscard]] std::vector<Time> times(const std::int64_t* times_us) const {
+    return kept<Time>(times_us, [](std::int64_t time_us) { return Time(Duration(time_us)); });
+  }
+  [[nodiscard]] std::vector<std::uint64_t> ids(const std::uint64_t* ids) const {
+    return kept<std::uint64_t>(ids, [](std::uint64_t id) { return id; });
+  }
 
  private:
+  template <class Made, class Element, class Convert>
+  [[nodiscard]] std::vector<Made> kept(const Element* elements, const Convert& convert) const {
+    std::vector<Made> kept;
+    kept.reserve(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (!is_skipped(i)) {
+        kept.push_back(convert(elements[i]));
+      }
+    }
+    return kept;
+  }
   [[nodiscard]] Result<void> check_packed();
   template <class Offset>
   [[nodiscard]] Result<void> check_offsets() const;
