@@ -36,13 +36,13 @@ Result<std::optional<CountRounding>> rounding_of(std::uint32_t asked) {
 Result<std::optional<Decay>> decay_of(const mankai_hot_request& known) {
   if (known.half_life_us == 0) {
     return known.epoch_us == 0 ? Result<std::optional<Decay>>(std::nullopt)
-                               : fail(ErrorCode::invalid_argument, "epoch_us needs half_life_us");
+                               : fail(ErrorCode::invalid_argument, "an epoch needs a half-life");
   }
   if (known.window_us != 0) {
-    return fail(ErrorCode::invalid_argument, "window_us and half_life_us cannot be combined");
+    return fail(ErrorCode::invalid_argument, "a window and a half-life cannot be combined");
   }
-  MANKAI_ASSIGN(const Duration half_life, duration_of(known.half_life_us, "half_life_us"));
-  MANKAI_ASSIGN(const Duration epoch, duration_of(known.epoch_us, "epoch_us"));
+  MANKAI_ASSIGN(const Duration half_life, duration_of(known.half_life_us, "the half-life"));
+  MANKAI_ASSIGN(const Duration epoch, duration_of(known.epoch_us, "the epoch"));
   MANKAI_ASSIGN(const Decay decay, Decay::of_half_life(half_life, epoch));
   return decay;
 }
@@ -51,13 +51,13 @@ Result<HotRequest> hot_request_of(const mankai_hot_request* given) {
   MANKAI_ASSIGN(const auto known, read_sized(given));
   HotRequest request;
   MANKAI_ASSIGN(request.decay, decay_of(known));
-  MANKAI_ASSIGN(request.window, duration_if_set(known.window_us, "window_us"));
+  MANKAI_ASSIGN(request.window, duration_if_set(known.window_us, "the window"));
   request.memory_bytes = if_set(known.memory_bytes);
   MANKAI_ASSIGN(request.rounding, rounding_of(known.rounding));
   MANKAI_ASSIGN(request.hash, hash_of_name(known.hash));
   MANKAI_ASSIGN(request.seed, seed_of_text(known.seed));
   request.keys_tag = known.keys_tag;
-  MANKAI_ASSIGN(const auto tolerance, duration_if_set(known.late_tolerance_us, "late_tolerance_us"));
+  MANKAI_ASSIGN(const auto tolerance, duration_if_set(known.late_tolerance_us, "the tolerance of late records"));
   request.late_tolerance = tolerance.value_or(request.late_tolerance);
   request.latest = known.latest_us == 0 ? request.latest : time_of_us(known.latest_us);
   return request;

@@ -36,7 +36,7 @@ Result<SeenRequest> seen_request_of(const mankai_seen_request* given) {
   MANKAI_ASSIGN(request.hash, hash_of_name(known.hash));
   MANKAI_ASSIGN(request.seed, seed_of_text(known.seed));
   MANKAI_ASSIGN(request.canonical, choice_of(known.canonical, "canonical"));
-  MANKAI_ASSIGN(request.window, duration_if_set(known.window_us, "window_us"));
+  MANKAI_ASSIGN(request.window, duration_if_set(known.window_us, "the window"));
   return request;
 }
 

@@ -1029,10 +1029,11 @@ class ErrorTest(unittest.TestCase):
             gate = mankai.Gate.open(gate_path)
             for call in (lambda: reader.add("a"), memory.refresh, memory.sync, lambda: guard.add("a.example"),
                          mankai.Guard().refresh, lambda: gate.save(os.path.join(folder, "copy")),
-                         lambda: mankai.Seen(keys=10, sharing="processes")):
+                         lambda: mankai.Seen(keys=10, sharing="processes"), lambda: mankai.Seen(window=1e12),
+                         lambda: mankai.Hot(window=5, half_life=5), lambda: mankai.Hot(epoch=5), lambda: mankai.Hot(interval=1e12)):
                 with self.assertRaises(mankai.InvalidArgument) as caught:
                     call()
-                self.assertNotRegex(str(caught.exception), "mankai_|::|MANKAI")
+                self.assertNotRegex(str(caught.exception), "mankai_|::|MANKAI|_us")
             gate.close()
 
     def test_classes_of_the_extension_cannot_be_made_empty(self):

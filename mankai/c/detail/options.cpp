@@ -21,15 +21,15 @@ Result<Durability> durability_of(std::uint32_t asked) {
 
 }  // namespace
 
-Result<Duration> duration_of(std::uint64_t microseconds, const char* field) {
+Result<Duration> duration_of(std::uint64_t microseconds, const char* what) {
   if (microseconds > static_cast<std::uint64_t>(kLongestDuration.count())) {
-    return fail(ErrorCode::invalid_argument, std::string(field) + " is more than 1000 years");
+    return fail(ErrorCode::invalid_argument, std::string(what) + " is more than 1000 years");
   }
   return Duration(static_cast<std::int64_t>(microseconds));
 }
 
-Result<std::optional<Duration>> duration_if_set(std::uint64_t microseconds, const char* field) {
-  MANKAI_ASSIGN(const Duration duration, duration_of(microseconds, field));
+Result<std::optional<Duration>> duration_if_set(std::uint64_t microseconds, const char* what) {
+  MANKAI_ASSIGN(const Duration duration, duration_of(microseconds, what));
   return if_set(duration);
 }
 
@@ -43,8 +43,9 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
     return fail(ErrorCode::invalid_argument, "only memories are shared by processes: use mankai_seen_open");
   }
   MANKAI_ASSIGN(const auto durability, durability_of(known.durability));
-  MANKAI_ASSIGN(const auto interval, duration_of(known.interval_us, "interval_us"));
-  MANKAI_ASSIGN(const auto checkpoint_interval, duration_of(known.checkpoint_interval_us, "checkpoint_interval_us"));
+  MANKAI_ASSIGN(const auto interval, duration_of(known.interval_us, "the interval"));
+  MANKAI_ASSIGN(const auto checkpoint_interval,
+                duration_of(known.checkpoint_interval_us, "the interval of checkpoints"));
   FileRequest request;
   request.existing = known.replace != 0 ? Existing::replace : Existing::refuse;
   request.options.durability = durability;

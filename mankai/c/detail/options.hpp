@@ -29,10 +29,10 @@ struct FileRequest {
 [[nodiscard]] Result<Sharing> take_sharing(mankai_file_options& options);
 
 /// Errors: invalid_argument above 1000 years.
-[[nodiscard]] Result<Duration> duration_of(std::uint64_t microseconds, const char* field);
+[[nodiscard]] Result<Duration> duration_of(std::uint64_t microseconds, const char* what);
 
 /// 0 means nothing.
-[[nodiscard]] Result<std::optional<Duration>> duration_if_set(std::uint64_t microseconds, const char* field);
+[[nodiscard]] Result<std::optional<Duration>> duration_if_set(std::uint64_t microseconds, const char* what);
 template <class T>
 [[nodiscard]] std::optional<T> if_set(T value) {
   return value == T() ? std::nullopt : std::optional(value);
