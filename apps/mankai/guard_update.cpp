@@ -355,7 +355,7 @@ Subcommand guard_update_subcommand() {
           "max_loss, "
           "allow_empty and timeout. Each server is a table [[redis]] with server and key. fpr and exact, before the "
           "tables, are those of the guard. Paths and commands are relative to the folder of SOURCES. Commands run "
-          "without a shell.",
+          "without a shell, and without MANKAI_REDIS_PASSWORD in their environment.",
       .examples = {{"mankai guard update blocked.mkg --from sources.toml", "every hour, from a timer"},
                    {"mankai guard update blocked.mkg --from sources.toml --accept phishing",
                     "the list phishing did become shorter"}},

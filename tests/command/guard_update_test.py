@@ -273,6 +273,15 @@ class Commands(Update):
         self.states("--accept", "c")
         self.assertFalse((self.dir / "x").exists())
 
+    def test_passwords_are_not_in_the_environment(self):
+        self.sources(f'name = "c"\ncommand = ["sh", "-c", "env > {self.dir}/environment; echo h.example"]')
+        given = {"MANKAI_REDIS_PASSWORD": "secret", "MANKAI_REDIS_OLD_PASSWORD": "secret", "LIST_PASSWORD": "of the list", "MANKAI_LIST": "x"}
+        self.update(env={**os.environ, **given})
+        seen = dict(line.split("=", 1) for line in (self.dir / "environment").read_text().splitlines() if "=" in line)
+        self.assertEqual({name: seen.get(name) for name in given},
+                         {"MANKAI_REDIS_PASSWORD": None, "MANKAI_REDIS_OLD_PASSWORD": None, "LIST_PASSWORD": "of the list", "MANKAI_LIST": "x"})
+        self.assertEqual(seen.get("PATH"), os.environ.get("PATH"))
+
     def test_a_command_that_does_not_end(self):
         """With its children: they would hold the pipe open."""
         self.fails(["sh", "-c", f"sleep 1000 & echo $! > {self.dir}/new; mv {self.dir}/new {self.dir}/child; wait"], "sh: did not end within 2s",
