@@ -15,7 +15,6 @@ CRASH_TESTS = store_crash_test store_start_crash_test store_failure_test shared_
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 VERBOSE = $(if $(filter 1,$(V)),--verbose)
 QUIETLY = $(if $(filter 1,$(V)),,>/dev/null)
-NODE_VERSION = $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' bindings/node/package.json)
 BUILD = cmake --build --preset $(1) --parallel $(JOBS) $(VERBOSE)
 NEED = @tools/install_dependencies.sh $(1)
 SAY = @printf '== %s\n' "$(1)"
@@ -98,8 +97,7 @@ node: ## the package for Node.js in build/node, and packed in build/packages for
 	@cmake build $(QUIETLY)
 	@grep -q '^MANKAI_NODE_INCLUDE:PATH=/' build/CMakeCache.txt || { echo "node_api.h is missing: apt-get install libnode-dev" >&2; exit 1; }
 	@cmake --build build --target mankai_node --parallel $(JOBS) $(VERBOSE) $(QUIETLY)
-	@mkdir -p build/packages
-	@tar --create --gzip --file build/packages/mankai-$(NODE_VERSION).tgz --sort=name --owner=0 --group=0 --transform 's,^[.],package,' -C build/node .
+	@bindings/node/pack.sh build/node build/packages
 
 .PHONY: bench
 bench: ## one table of peers on the same work; BENCH_STRICT=1 fails when a peer is missing

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "apps/mankai/descriptor.hpp"
@@ -35,6 +36,20 @@ Result<ChildPipe> child_pipe() {
     return fail(ErrorCode::io, "cannot create a pipe", errno);
   }
   return ChildPipe{.reader = Descriptor(ends[0]), .writer = Descriptor(ends[1])};
+}
+
+// Ours, but for passwords of our commands.
+std::vector<char*> environment_of_child() {
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("MANKAI_") || !name.ends_with("_PASSWORD")) {
+      environment.push_back(*entry);
+    }
+  }
+  environment.push_back(nullptr);
+  return environment;
 }
 
 /// What posix_spawn needs; the calls fail only without memory.
@@ -75,8 +90,10 @@ class SpawnSettings {
       arguments.push_back(word.data());
     }
     arguments.push_back(nullptr);
+    const std::vector<char*> environment = environment_of_child();
     pid_t child = 0;
-    if (const int error = posix_spawnp(&child, arguments[0], &actions_, &attributes_, arguments.data(), environ);
+    if (const int error =
+            posix_spawnp(&child, arguments[0], &actions_, &attributes_, arguments.data(), environment.data());
         error != 0) {
       return fail(ErrorCode::io, "cannot be started", error);
     }

@@ -20,8 +20,8 @@ struct ChildCommand {
   std::uint64_t output_bytes_max = 0;
 };
 
-/// Runs a command and passes its standard output to `use` as it arrives. Standard input is empty. When the function
-/// returns, the command and the processes of its group have ended.
+/// Runs a command and passes its standard output to `use` as it arrives. Standard input is empty. The environment is
+/// ours without MANKAI_..._PASSWORD. When the function returns, the command and the processes of its group have ended.
 ///
 /// Errors: io if it cannot be started, ends with another code than 0 (with the last line of its standard error), or
 /// exceeds a limit, and with EINTR after a request to stop; as `use`, which ends the command.

@@ -162,6 +162,13 @@ class GuardMaker {
   std::uint64_t kept_changes_ = 0;
 };
 
+/// The guard after a run.
+struct Made {
+  GuardFacts facts;
+  bool is_updated = false;
+  std::uint64_t kept_changes = 0;
+};
+
 struct Loaded {
   const RedisTarget* target = nullptr;
   std::optional<Error> why;
@@ -169,8 +176,9 @@ struct Loaded {
 
 class Updating {
  public:
-  Updating(const GuardUpdateRequest& request, const GuardSources& sources, const ListFolder& folder)
-      : request_(request), sources_(sources), folder_(folder) {}
+  Updating(const GuardUpdateRequest& request, std::span<const AcceptedVersion> accepted, const GuardSources& sources,
+           const ListFolder& folder)
+      : request_(request), accepted_(accepted), sources_(sources), folder_(folder) {}
 
   Result<int> run() {
     GuardMaker maker(request_, sources_, folder_);
@@ -179,26 +187,29 @@ class Updating {
     if (stop_signal() != 0) {
       return exit_code_after_stop(0);
     }
-    MANKAI_TRY(check_versions());
+    if (const auto checked = check_versions(); !checked) {
+      if (request_.json) {
+        MANKAI_TRY(write_output(json(std::nullopt, checked.error().message())));
+      }
+      return std::unexpected(checked.error());
+    }
     show_step("building " + request_.file);
-    const auto made = maker.run(lists_);
+    const auto is_updated = maker.run(lists_);
     show_step("");
-    MANKAI_TRY(made);
+    MANKAI_TRY(is_updated);
     if (stop_signal() != 0) {
       return exit_code_after_stop(0);
     }
     MANKAI_ASSIGN(const auto file, GuardFile::open(request_.file));
     load(file.guard());
-    const GuardFacts facts = file.guard().facts();
-    MANKAI_TRY(write_output(request_.json    ? json(facts, *made, maker.kept_changes())
-                            : request_.quiet ? std::string()
-                                             : text(facts, *made, maker.kept_changes())));
+    const Made made{.facts = file.guard().facts(), .is_updated = *is_updated, .kept_changes = maker.kept_changes()};
+    MANKAI_TRY(write_output(request_.json ? json(made, "") : request_.quiet ? std::string() : text(made)));
     return exit_code();
   }
 
  private:
   Result<void> fetch() {
-    const ListFetcher fetcher(request_.accept, sources_, folder_);
+    const ListFetcher fetcher(accepted_, sources_, folder_);
     for (const ListSource& source : sources_.lists) {
       show_step("fetching " + source.name);
       auto update = fetcher.update(source);
@@ -244,7 +255,7 @@ class Updating {
     }
   }
 
-  [[nodiscard]] std::string text(const GuardFacts& facts, bool is_updated, std::uint64_t kept) const {
+  [[nodiscard]] std::string text(const Made& made) const {
     std::string text;
     for (const ListUpdate& list : lists_) {
       text += fmt::format("{}: {}", list.source->name, state_name(list.state));
@@ -252,9 +263,9 @@ class Updating {
       text += list.rules_before ? fmt::format(", {} before", human_count(*list.rules_before)) : std::string();
       text += "\n";
     }
-    text += fmt::format("{}: {}, {}, {}", printable(request_.file), is_updated ? "updated" : "unchanged",
-                        counted(facts.rules_in_force(), "rule"), counted(facts.exceptions, "exception"));
-    text += kept == 0 ? "\n" : fmt::format(", {} kept\n", counted(kept, "other change"));
+    text += fmt::format("{}: {}, {}, {}", printable(request_.file), made.is_updated ? "updated" : "unchanged",
+                        counted(made.facts.rules_in_force(), "rule"), counted(made.facts.exceptions, "exception"));
+    text += made.kept_changes == 0 ? "\n" : fmt::format(", {} kept\n", counted(made.kept_changes, "other change"));
     for (const Loaded& each : loaded_) {
       text += fmt::format("{} {}: {}\n", to_text(each.target->server), printable(each.target->key),
                           each.why ? "failed" : "loaded");
@@ -262,13 +273,18 @@ class Updating {
     return text;
   }
 
-  [[nodiscard]] std::string json(const GuardFacts& facts, bool is_updated, std::uint64_t kept) const {
+  // `why`: nothing was made.
+  [[nodiscard]] std::string json(const std::optional<Made>& made, const std::string& why) const {
     Report report;
     report.add("file", request_.file);
-    report.add("updated", is_updated);
-    report.add("rules", facts.rules_in_force());
-    report.add("exceptions", facts.exceptions);
-    report.add("kept_changes", kept);
+    report.add("updated", made && made->is_updated);
+    if (made) {
+      report.add("rules", made->facts.rules_in_force());
+      report.add("exceptions", made->facts.exceptions);
+      report.add("kept_changes", made->kept_changes);
+    } else {
+      add_bytes("why", why, report);
+    }
     std::vector<Report> lists;
     for (const ListUpdate& list : lists_) {
       Report& each = lists.emplace_back();
@@ -282,6 +298,9 @@ class Updating {
       }
       if (list.why) {
         add_bytes("why", list.why->message(), each);
+      }
+      if (!list.sha256.empty()) {
+        each.add("sha256", list.sha256);
       }
     }
     report.add_list("lists", std::move(lists));
@@ -309,6 +328,7 @@ class Updating {
   }
 
   const GuardUpdateRequest& request_;
+  std::span<const AcceptedVersion> accepted_;
   const GuardSources& sources_;
   const ListFolder& folder_;
   std::vector<ListUpdate> lists_;
@@ -320,16 +340,18 @@ Result<int> run(const GuardUpdateRequest& request) {
     return fail(ErrorCode::invalid_argument, "--from is missing; see `mankai guard update --help`");
   }
   MANKAI_ASSIGN(const auto sources, read_guard_sources(request.sources));
-  for (const std::string& accepted : request.accept) {
-    if (std::ranges::find(sources.lists, accepted, &ListSource::name) == sources.lists.end()) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("--accept: {} has no list '{}'", request.sources, printable(accepted)));
-    }
+  std::vector<AcceptedVersion> accepted;
+  for (const std::string& text : request.accept) {
+    MANKAI_ASSIGN(auto version, parse_accepted_version(text, sources));
+    accepted.push_back(std::move(version));
   }
   catch_stop_signals();
   const ListFolder folder(request.file);
   MANKAI_ASSIGN(const auto lock, folder.lock());
-  return Updating(request, sources, folder).run();
+  for (const AcceptedVersion& version : accepted) {
+    MANKAI_TRY(check_is_kept(version, folder));
+  }
+  return Updating(request, accepted, sources, folder).run();
 }
 
 }  // namespace
@@ -355,15 +377,17 @@ Subcommand guard_update_subcommand() {
           "max_loss, "
           "allow_empty and timeout. Each server is a table [[redis]] with server and key. fpr and exact, before the "
           "tables, are those of the guard. Paths and commands are relative to the folder of SOURCES. Commands run "
-          "without a shell.",
+          "without a shell, and without MANKAI_REDIS_PASSWORD in their environment.",
       .examples = {{"mankai guard update blocked.mkg --from sources.toml", "every hour, from a timer"},
-                   {"mankai guard update blocked.mkg --from sources.toml --accept phishing",
-                    "the list phishing did become shorter"}},
+                   {"mankai guard update blocked.mkg --from sources.toml --accept phishing=4bb7...",
+                    "the list phishing did become shorter; the run that refused it printed the digest"}},
       .options = {positional("FILE", "File of the guard; created if it is missing.", ValueKind::file, request->file),
                   text_option("--from", "SOURCES", "TOML file that names the lists.", ValueKind::file,
                               request->sources),
-                  list_option("--accept", "NAME",
-                              "Accept this list, however many of its rules are skipped or gone. Repeatable.",
+                  list_option("--accept", "NAME=SHA256",
+                              "Accept the version of this list that was refused, however many of its rules are skipped "
+                              "or gone. The list is not fetched again. The run that refused it printed the digest. "
+                              "Repeatable.",
                               ValueKind::text, request->accept),
                   flag("--force",
                        "Build, and replace FILE even if another command made it or it is corrupt; changes that were "

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sodium.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -26,6 +29,14 @@ Result<bool> are_equal(const std::string& a, const std::string& b) {
   MANKAI_ASSIGN(const auto left, read_file(a));
   MANKAI_ASSIGN(const auto right, read_file(b));
   return std::ranges::equal(left.bytes(), right.bytes());
+}
+
+// A digest that whoever serves the list cannot give to two versions of it.
+Result<std::string> sha256_of(const std::string& path) {
+  MANKAI_ASSIGN(const auto file, read_file(path));
+  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(file.bytes().data()), file.size());
+  return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
 template <class Write>
@@ -79,6 +90,37 @@ Result<void> move_file(const std::string& from, const std::string& to) {
                                                               : fail(ErrorCode::io, to + ": cannot be replaced", errno);
 }
 
+Result<AcceptedVersion> parse_accepted_version(const std::string& text, const GuardSources& sources) {
+  const std::size_t end = std::min(text.find('='), text.size());
+  const std::string name = text.substr(0, end);
+  const auto source = std::ranges::find(sources.lists, name, &ListSource::name);
+  if (source == sources.lists.end()) {
+    return fail(ErrorCode::invalid_argument, fmt::format("--accept: there is no list '{}'", printable(name)));
+  }
+  if (end == text.size()) {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("--accept {0}: has no digest; give {0}=SHA256, as the run that refused the list printed it", name));
+  }
+  return AcceptedVersion{.source = &*source, .sha256 = text.substr(end + 1)};
+}
+
+Result<void> check_is_kept(const AcceptedVersion& version, const ListFolder& folder) {
+  const std::string path = folder.fetched(*version.source);
+  MANKAI_ASSIGN(const bool exists, has_file(path));
+  if (!exists) {
+    return fail(ErrorCode::invalid_argument,
+                path + ": does not exist: no version of this list is refused; run again without --accept");
+  }
+  MANKAI_ASSIGN(const std::string sha256, sha256_of(path));
+  return sha256 == version.sha256
+             ? Result<void>()
+             : fail(ErrorCode::invalid_argument,
+                    fmt::format("{}: is another version than the one to accept; review it, and accept it with --accept "
+                                "{}={}",
+                                path, version.source->name, sha256));
+}
+
 std::string_view state_name(ListUpdate::State state) {
   switch (state) {
     case ListUpdate::State::unchanged: return "unchanged";
@@ -93,7 +135,7 @@ Result<ListUpdate> ListFetcher::update(const ListSource& source) const {
   ListUpdate update{.source = &source};
   MANKAI_ASSIGN(const bool has_version, has_file(folder_.list(source)));
   update.has_version = has_version;
-  if (const auto fetched = fetch(source); !fetched) {
+  if (const auto fetched = is_accepted(source) ? Result<void>() : fetch(source); !fetched) {
     update.state = ListUpdate::State::failed;
     update.why = fetched.error();
     return update;
@@ -145,31 +187,35 @@ Result<void> ListFetcher::check(const ListSource& source, ListUpdate& update) co
       update.rules_before = before->all_rules();
     }
   }
-  return std::ranges::find(accepted_, source.name) != accepted_.end() ? Result<void>()
-                                                                      : check_shares(source, list, update);
+  const std::string problem = is_accepted(source) ? "" : too_much(source, list, update);
+  if (problem.empty()) {
+    return {};
+  }
+  MANKAI_ASSIGN(update.sha256, sha256_of(folder_.fetched(source)));
+  return fail(ErrorCode::corrupt, fmt::format("{}; see {}, and accept it with --accept {}={}", problem,
+                                              folder_.fetched(source), source.name, update.sha256));
 }
 
-Result<void> ListFetcher::check_shares(const ListSource& source, const ListOutcome& list,
-                                       const ListUpdate& update) const {
-  const auto refuse = [&](const std::string& problem) {
-    return fail(ErrorCode::corrupt, fmt::format("{}; see {}, and accept it with --accept {}", problem,
-                                                folder_.fetched(source), source.name));
-  };
+std::string ListFetcher::too_much(const ListSource& source, const ListOutcome& list, const ListUpdate& update) {
   if (list.counts.skipped_for(RuleSkip::long_record) != 0) {
-    return refuse(long_record_text(list));
+    return long_record_text(list);
   }
   if (list.counts.skipped_share() > source.allow_skipped) {
-    return refuse(skipped_share_text(list, source.allow_skipped));
+    return skipped_share_text(list, source.allow_skipped);
   }
   const std::uint64_t before = update.rules_before.value_or(0);
   if (list.all_rules() >= before || source.max_loss == 1) {
-    return {};
+    return "";
   }
   const double loss = static_cast<double>(before - list.all_rules()) / static_cast<double>(before);
-  return loss < source.max_loss ? Result<void>()
-                                : refuse(fmt::format("has {} and had {} before: {} fewer, and at {} a list is refused",
-                                                     counted(list.all_rules(), "rule"), human_count(before),
-                                                     human_share(loss), human_share(source.max_loss)));
+  return loss < source.max_loss ? ""
+                                : fmt::format("has {} and had {} before: {} fewer, and at {} a list is refused",
+                                              counted(list.all_rules(), "rule"), human_count(before), human_share(loss),
+                                              human_share(source.max_loss));
+}
+
+bool ListFetcher::is_accepted(const ListSource& source) const {
+  return std::ranges::find(accepted_, &source, &AcceptedVersion::source) != accepted_.end();
 }
 
 }  // namespace mankai::command

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,17 @@ class ListFolder {
 /// Errors: io.
 [[nodiscard]] Result<void> move_file(const std::string& from, const std::string& to);
 
+/// Names a version of a list that was fetched and not accepted, and that is accepted now.
+struct AcceptedVersion {
+  const ListSource* source = nullptr;
+  std::string sha256;  ///< of NAME.fetched, in hexadecimal
+};
+
+/// Reads NAME=SHA256 of --accept. Errors: invalid_argument.
+[[nodiscard]] Result<AcceptedVersion> parse_accepted_version(const std::string& text, const GuardSources& sources);
+/// Errors: invalid_argument if the folder has another version; io.
+[[nodiscard]] Result<void> check_is_kept(const AcceptedVersion& version, const ListFolder& folder);
+
 /// What happened to one list.
 struct ListUpdate {
   enum class State : std::uint8_t { unchanged, updated, refused, failed };
@@ -52,17 +64,18 @@ struct ListUpdate {
   bool has_version = true;  ///< there is an accepted one
   std::optional<std::uint64_t> rules = {};
   std::optional<std::uint64_t> rules_before = {};
+  std::string sha256 = {};  ///< of a refused version that can be accepted
 
   [[nodiscard]] bool is_bad() const { return state == State::refused || state == State::failed; }
 };
 
 [[nodiscard]] std::string_view state_name(ListUpdate::State state);
 
-/// Fetches lists and decides whether to accept them. `accepted` are the names of lists that are accepted although they
-/// are shorter or more of them is skipped. The arguments must outlive the object.
+/// Fetches lists and decides whether to accept them. `accepted` are versions that are not fetched again, and accepted
+/// although they are shorter or more of them is skipped. The arguments must outlive the object.
 class ListFetcher {
  public:
-  ListFetcher(const std::vector<std::string>& accepted, const GuardSources& sources, const ListFolder& folder)
+  ListFetcher(std::span<const AcceptedVersion> accepted, const GuardSources& sources, const ListFolder& folder)
       : accepted_(accepted), sources_(sources), folder_(folder) {}
 
   /// Errors: io for the folder of the lists only. After a request to stop, the list is not accepted.
@@ -72,10 +85,12 @@ class ListFetcher {
   [[nodiscard]] Result<void> fetch(const ListSource& source) const;
   /// Errors: why the fetched version is not accepted.
   [[nodiscard]] Result<void> check(const ListSource& source, ListUpdate& update) const;
-  [[nodiscard]] Result<void> check_shares(const ListSource& source, const ListOutcome& list,
-                                          const ListUpdate& update) const;
+  /// Returns what is wrong; empty if nothing is.
+  [[nodiscard]] static std::string too_much(const ListSource& source, const ListOutcome& list,
+                                            const ListUpdate& update);
+  [[nodiscard]] bool is_accepted(const ListSource& source) const;
 
-  const std::vector<std::string>& accepted_;
+  std::span<const AcceptedVersion> accepted_;
   const GuardSources& sources_;
   const ListFolder& folder_;
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """mankai guard update, on the built command: lists fetched, checked and compiled, and what fails on the way."""
 import gzip
+import hashlib
 import json
 import os
 import pathlib
@@ -42,6 +43,9 @@ class Update(CommandTest):
         report, error = self.update(*options, code=code)
         self.assertEqual(error == "", code == OK, error)
         return {each["list"]: each["state"] for each in report["lists"]}
+
+    def sha256(self, name="a"):
+        return hashlib.sha256(self.read(f"b.mkg.lists/{name}.fetched")).hexdigest()
 
     def blocked(self, *urls):
         lines = self.out("guard", "check", "b.mkg", "--", *urls).decode().splitlines()
@@ -160,10 +164,10 @@ class Refused(Update):
             self.assertEqual(report["updated"], not is_refused)
             if is_refused:
                 self.assertRegex(error, rf"\Amankai: a: refused: has {left} rules? and had 26 before: .*; see b\.mkg\.lists/a\.fetched, "
-                                        r"and accept it with --accept a; its last accepted version is used\n\Z")
-                self.assertEqual(report["rules"], 26)
+                                        rf"and accept it with --accept a={self.sha256()}; its last accepted version is used\n\Z")
+                self.assertEqual((report["rules"], report["lists"][0]["sha256"]), (26, self.sha256()))
                 self.assertEqual((self.dir / "b.mkg.lists/a.fetched").read_text(), rules(left))
-        self.assertEqual(self.states("--accept", "a"), {"a": "updated"})
+        self.assertEqual(self.states("--accept", f"a={self.sha256()}"), {"a": "updated"})
         self.assertEqual(self.blocked("h0.list.example", "h1.list.example"), [True, False])
         self.assertFalse((self.dir / "b.mkg.lists/a.fetched").exists())
 
@@ -176,6 +180,43 @@ class Refused(Update):
                 self.update()
                 self.one_list(rules(left) + "# another\n", f"max_loss = {limit}")
                 self.assertEqual(self.states(code=OK if state == "updated" else SOME_REFUSED), {"a": state})
+
+    def test_rules_that_are_replaced_are_not_a_loss(self):
+        self.one_list(rules(10, "one"))
+        self.update()
+        self.one_list(rules(10, "two"), "max_loss = 0")
+        self.assertEqual(self.states(), {"a": "updated"})
+
+    def test_what_is_accepted_is_what_was_refused(self):
+        self.put("b.txt", rules(10, "b"))
+        self.put("a.txt", rules(10))
+        self.sources('name = "a"\ncommand = ["cat", "a.txt"]', 'name = "b"\npath = "b.txt"')
+        self.update()
+        self.put("a.txt", "reviewed.example\n")
+        self.update(code=SOME_REFUSED)
+        accept = f"a={self.sha256()}"
+        # The source has other rules by now, and they are not fetched; other lists are.
+        self.put("a.txt", "unseen.example\n")
+        self.put("b.txt", rules(11, "b"))
+        self.assertEqual(self.states("--accept", accept), {"a": "updated", "b": "updated"})
+        self.assertEqual(self.blocked("reviewed.example", "unseen.example", "h10.b.example"), [True, False, True])
+        self.assertIn("a.fetched: does not exist", self.update("--accept", accept, code=USAGE)[1])
+
+    def test_a_version_that_was_fetched_since_is_not_accepted(self):
+        self.one_list(rules(10))
+        self.update()
+        self.put("a.txt", "reviewed.example\n")
+        self.update(code=SOME_REFUSED)
+        accept = f"a={self.sha256()}"
+        self.put("a.txt", "unseen.example\n")
+        self.update(code=SOME_REFUSED)  # by a timer
+        before = self.read("b.mkg")
+        report, error = self.update("--accept", accept, code=USAGE)
+        self.assertIsNone(report)
+        self.assertIn(f"b.mkg.lists/a.fetched: is another version than the one to accept; review it, and accept it with --accept a={self.sha256()}",
+                      error)
+        self.assertEqual(self.read("b.mkg"), before)
+        self.assertIn("--accept a: has no digest", self.update("--accept", "a", code=USAGE)[1])
 
     def test_other_lists_are_updated_beside_a_refused_one(self):
         self.put("a.txt", rules(100, "a"))
@@ -203,10 +244,11 @@ class Refused(Update):
         self.one_list(rules(3))
         self.update()
         self.put("a.txt", "")
-        for options in ((), ("--accept", "a")):
-            report, error = self.update(*options, code=SOME_REFUSED)
+        for is_accepted in (False, True):
+            report, error = self.update(*(["--accept", f"a={self.sha256()}"] if is_accepted else []), code=SOME_REFUSED)
             self.assertIn("a: refused: contains no rules", error)
             self.assertIn("allow_empty", error)
+            self.assertNotIn("sha256", report["lists"][0])
         self.one_list("", "allow_empty = true\nmax_loss = 1")
         self.assertEqual(self.states(), {"a": "updated"})
         self.assertEqual(self.blocked("h0.list.example"), [False])
@@ -232,8 +274,15 @@ class Refused(Update):
             self.assertIn(f"b.mkg: was not written, because there is no accepted version of {path[:-4]};", error)
             self.assertFalse((self.dir / "b.mkg").exists())
         self.put("bad.txt", "bad.example\n" + "/x\n" * 9)
-        self.update(code=BAD_DATA)
-        self.assertEqual(self.states("--accept", "bad"), {"a": "unchanged", "bad": "updated"})
+        report, error = self.update(code=BAD_DATA)
+        a, bad = report["lists"]
+        self.assertEqual((a, bad["list"], bad["state"], bad["rules"], bad["sha256"]),
+                         ({"list": "a", "state": "unchanged"}, "bad", "refused", 1, self.sha256("bad")))
+        self.assertIn("skipped", bad["why"])
+        self.assertIn(report["why"], error)
+        self.assertIn("was not written", report["why"])
+        self.assertEqual((report["file"], report["updated"], report["servers"], "rules" in report), ("b.mkg", False, [], False))
+        self.assertEqual(self.states("--accept", f"bad={self.sha256('bad')}"), {"a": "unchanged", "bad": "updated"})
         self.assertEqual(self.blocked("a.example", "bad.example"), [True, True])
 
     def test_a_new_list_that_fails_changes_nothing(self):
@@ -269,9 +318,18 @@ class Commands(Update):
     def test_no_shell_and_no_input(self):
         self.sources('name = "c"\ncommand = ["sh", "-c", "cat; echo h.example"]')
         self.assertEqual(self.states(), {"c": "updated"})
-        self.sources('name = "c"\ncommand = ["echo", "h.example", ";", "false", ">x"]\nallow_skipped = 1\nallow_empty = true')
-        self.states("--accept", "c")
+        self.sources('name = "c"\ncommand = ["echo", "h.example", ";", "false", ">x"]\nallow_skipped = 1\nallow_empty = true\nmax_loss = 1')
+        self.states()
         self.assertFalse((self.dir / "x").exists())
+
+    def test_passwords_are_not_in_the_environment(self):
+        self.sources(f'name = "c"\ncommand = ["sh", "-c", "env > {self.dir}/environment; echo h.example"]')
+        given = {"MANKAI_REDIS_PASSWORD": "secret", "MANKAI_REDIS_OLD_PASSWORD": "secret", "LIST_PASSWORD": "of the list", "MANKAI_LIST": "x"}
+        self.update(env={**os.environ, **given})
+        seen = dict(line.split("=", 1) for line in (self.dir / "environment").read_text().splitlines() if "=" in line)
+        self.assertEqual({name: seen.get(name) for name in given},
+                         {"MANKAI_REDIS_PASSWORD": None, "MANKAI_REDIS_OLD_PASSWORD": None, "LIST_PASSWORD": "of the list", "MANKAI_LIST": "x"})
+        self.assertEqual(seen.get("PATH"), os.environ.get("PATH"))
 
     def test_a_command_that_does_not_end(self):
         """With its children: they would hold the pipe open."""
@@ -442,14 +500,14 @@ class Interrupted(Update):
         rounds = 24
         for number in range(rounds):
             self.one_list(texts[number % 2] + f"# {number}\n")
-            process = self.start("guard", "update", "b.mkg", "--from", "sources.toml", "--accept", "a")
+            process = self.start("guard", "update", "b.mkg", "--from", "sources.toml")
             time.sleep(took * number / rounds)
             process.kill()
             process.wait()
             self.assertEqual(self.blocked("own.example", "h0.one.example", "none.example"), [True, True, False])
             if number % 3 == 0:
                 self.run_mankai("guard", "compact", "b.mkg")
-            report, _ = self.update("--accept", "a")
+            report, _ = self.update()
             self.assertIn(report["kept_changes"], (0, 1))
             self.assertEqual(self.blocked("own.example", "h0.two.example"), [True, number % 2 == 1])
             facts = json.loads(self.out("guard", "info", "--json", "b.mkg"))
