@@ -10,8 +10,10 @@
 #include "mankai/kernel/block_ops_reference.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/bloom_ops_reference.hpp"
+#include "mankai/kernel/count_ops_reference.hpp"
 #include "mankai/kernel/kernel_test_support.hpp"
 #include "mankai/kernel/scan_ops.hpp"
+#include "tests/support/random.hpp"
 
 // Run under ThreadSanitizer too, where the tables hold the same loops without vectors.
 namespace mankai::kernel {
@@ -94,6 +96,94 @@ TEST(Concurrency, block_writers_lose_no_bit) {
 TEST(Concurrency, bloom_writers_lose_no_bit) {
   expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kShape, digest); },
                      [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
+}
+
+/// Counters that several threads change.
+template <class Counters>
+class SharedCounters {
+ public:
+  /// Each thread inserts a key at most `most` times.
+  SharedCounters(const CountShape& shape, int most)
+      : shape_(shape), most_(most), cells_(kCounters / probes::kLaneCounters) {}
+
+  // Inserts and removes keys of a few in turn, as often as each thread likes, and removes all of them in the end if
+  // `is_emptied`. No key is absent while this thread has inserted it more often than removed.
+  void change(std::uint64_t seed, bool is_emptied) {
+    mankai::test::Random random(seed);
+    std::vector<int> own(kCountedKeys);
+    for (int round = 0; round < 20'000; ++round) {
+      const std::uint64_t key = random.below(kCountedKeys);
+      if (own[key] == 0 || (own[key] < most_ && random.below(2) == 0)) {
+        reference::count_key_concurrent<Counters>(cells_.words(), shape_, digest_of(key));
+        ++own[key];
+      } else {
+        ASSERT_NE(reference::smallest_counter<Counters>(cells_.words(), shape_, digest_of(key)), 0U);
+        ASSERT_NE(reference::uncount_key_concurrent<Counters>(cells_.words(), shape_, digest_of(key)), 0U);
+        --own[key];
+      }
+    }
+    for (std::uint64_t key = 0; key < kCountedKeys; ++key) {
+      for (; is_emptied && own[key] > 0; --own[key]) {
+        reference::uncount_key_concurrent<Counters>(cells_.words(), shape_, digest_of(key));
+      }
+      counts_[key] += own[key];
+    }
+  }
+  // Each counter is that of one writer who inserted what is left, or stuck. Returns how many are stuck.
+  std::size_t check() {
+    Cells alone(cells_.size());
+    for (std::uint64_t key = 0; key < kCountedKeys; ++key) {
+      for (int i = 0; i < counts_[key]; ++i) {
+        reference::count_key<Counters>(alone.words(), shape_, digest_of(key));
+      }
+    }
+    std::size_t stuck = 0;
+    for (std::uint64_t cell = 0; cell < kCounters; ++cell) {
+      const std::uint64_t counter = reference::load_counter(cells_.words(), cell);
+      const std::uint64_t exact = reference::load_counter(alone.words(), cell);
+      EXPECT_TRUE(counter == exact || counter == kStuckCounter) << cell << ": " << counter << ", not " << exact;
+      stuck += counter == kStuckCounter ? 1 : 0;
+    }
+    return stuck;
+  }
+
+  static constexpr std::uint64_t kCounters = 8192 * 128;
+
+ private:
+  static constexpr std::uint64_t kCountedKeys = 60;
+  static Digest digest_of(std::uint64_t key) { return mix_integer(key, test::kSeed); }
+
+  CountShape shape_;
+  int most_;
+  Cells cells_;
+  std::vector<std::atomic<int>> counts_ = std::vector<std::atomic<int>>(kCountedKeys);
+};
+
+// Large, where no counter gets stuck, and small, where many do.
+template <class Counters>
+void expect_counts_add_up(const CountShape& large, const CountShape& small) {
+  for (const bool is_emptied : {false, true}) {
+    SharedCounters<Counters> many(large, 1);
+    SharedCounters<Counters> few(small, 3);
+    in_threads([&](std::size_t thread) {
+      many.change(thread, is_emptied);
+      few.change(thread, is_emptied);
+    });
+    EXPECT_EQ(many.check(), 0U);
+    EXPECT_GT(few.check(), 0U);
+  }
+}
+
+TEST(Concurrency, changes_of_counters_add_up_in_blocks) {
+  expect_counts_add_up<reference::BlockedCounters>({.size = 8192, .k = 8}, {.size = 1, .k = 8});
+}
+
+TEST(Concurrency, changes_of_counters_add_up_in_partitions) {
+  expect_counts_add_up<reference::PartitionedCounters>({.size = 1 << 17, .k = 8}, {.size = 16, .k = 8});
+}
+
+TEST(Concurrency, changes_of_counters_add_up_in_the_layout_of_dablooms) {
+  expect_counts_add_up<reference::SteppedCounters>({.size = 1 << 17, .k = 8}, {.size = 16, .k = 8});
 }
 
 // One writer inserts batch by batch and publishes its progress; readers must find all published keys.

@@ -4,6 +4,7 @@
 /// ThreadSanitizer builds run it.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "mankai/hash/digest.hpp"
@@ -102,6 +103,58 @@ bool uncount_key(std::uint64_t* words, const CountShape& shape, Digest digest) n
     }
   });
   return true;
+}
+
+// ---- beside other writers, threads or processes, that use only these functions
+//
+// A counter changes by compare-and-swap of its word, so no change is lost, and one that is stuck stays so. A writer
+// that dies between the counters of a key leaves some too high, never too low.
+
+/// Adds `difference`, 1 or -1 as unsigned, unless the counter is stuck, or 0 and would decrease. Returns what it was.
+inline std::uint64_t add_to_counter_concurrent(std::uint64_t* words, std::uint64_t cell,
+                                               std::uint64_t difference) noexcept {
+  const std::atomic_ref<std::uint64_t> word(words[cell / probes::kLaneCounters]);
+  const unsigned shift = counter_shift(cell);
+  std::uint64_t before = word.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uint64_t counter = before >> shift & kStuckCounter;
+    if (counter == kStuckCounter || (counter == 0 && difference != 1) ||
+        word.compare_exchange_weak(before, before + (difference << shift), std::memory_order_acq_rel,
+                                   std::memory_order_acquire)) {
+      return counter;
+    }
+  }
+}
+
+/// Increments the key's counters, except those that are stuck; returns whether this call made the key present. A
+/// counter that was 0 is incremented last: if it is then 1, the other ones are above 0 by this very call. So at most
+/// one call returns true until the key is removed. Of several calls with one absent key exactly one does, unless a
+/// change of another key or a removal of this one comes between: each takes the last counter that it found 0 in the
+/// order of cells, and whoever incremented the highest of these first had incremented all others before.
+template <class Layout>
+bool count_key_concurrent(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t last = kNone;
+  Layout::for_each_cell(shape, digest,
+                        [&](std::uint64_t cell) { last = load_counter(words, cell) == 0 ? cell : last; });
+  Layout::for_each_cell(shape, digest, [&](std::uint64_t cell) {
+    if (cell != last) {
+      add_to_counter_concurrent(words, cell, 1);
+    }
+  });
+  return last != kNone && add_to_counter_concurrent(words, last, 1) == 0;
+}
+
+/// Decrements the key's counters, except those that are stuck, or none if one is 0. Returns the smallest counter that
+/// the key had.
+template <class Layout>
+std::uint32_t uncount_key_concurrent(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
+  const std::uint32_t smallest = smallest_counter<Layout>(words, shape, digest);
+  if (smallest != 0) {
+    Layout::for_each_cell(shape, digest,
+                          [&](std::uint64_t cell) { add_to_counter_concurrent(words, cell, ~std::uint64_t{0}); });
+  }
+  return smallest;
 }
 
 }  // namespace mankai::kernel::reference
