@@ -254,6 +254,11 @@ export class Seen extends Handle {
   add(key: Key, at?: Time): boolean;
   /** Adds keys, and returns how many were new. */
   update(keys: Keys, at?: Times): number;
+  /** Forgets a key, so that the next observe reports it as new: of kind 'counting-bloom' that processes share. Forget only
+   * what observe reported as new, and once, whatever the result: forgetting a false positive makes false negatives of
+   * other keys. Returns a value of Removal. */
+  forget(key: Key): number;
+  forgetMany(keys: Keys): Uint8Array;
   /** Yields the items whose key is new, in order; adds them in batches of at most 4096. */
   first<T extends Key>(items: Iterable<T>): Generator<T>;
   first<T>(items: Iterable<T>, key: (item: T) => Key): Generator<T>;

@@ -5,6 +5,7 @@
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/filter_handle.hpp"
 #include "mankai/c/detail/options.hpp"
+#include "mankai/c/detail/outcomes.hpp"
 #include "mankai/c/mankai.h"
 
 namespace mankai::c {
@@ -60,29 +61,18 @@ int observe_keys(mankai_filter* filter, KeySource keys, bool* seen) noexcept {
   });
 }
 
-// One-byte enumerators may be written through a pointer to bytes.
-static_assert(sizeof(EraseResult) == sizeof(mankai_erase_result));
-static_assert(static_cast<int>(EraseResult::erased) == MANKAI_ERASED);
-static_assert(static_cast<int>(EraseResult::absent) == MANKAI_ABSENT);
-static_assert(static_cast<int>(EraseResult::ambiguous) == MANKAI_AMBIGUOUS);
-static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
-static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
-
 int erase_keys(mankai_filter* filter, KeySource keys, mankai_erase_result* results,
                std::optional<const std::uint64_t*> ids = std::nullopt) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
     MANKAI_TRY(keys.check());
     MANKAI_TRY(check_array(ids.value_or(nullptr), ids ? keys.size() : 0, "ids"));
-    std::vector<EraseResult> unwanted(results == nullptr ? keys.size() : 0);
-    auto* wanted = results == nullptr ? unwanted.data() : reinterpret_cast<EraseResult*>(results);
-    return use_at_once(keys, wanted, "results", EraseResult::absent,
-                       [&](auto views, std::span<EraseResult> outcomes) -> Result<void> {
-                         if (!ids) {
-                           return target.erase(views, outcomes);
-                         }
-                         const std::vector<std::uint64_t> kept = keys.ids(*ids);
-                         return target.erase(views, std::span<const std::uint64_t>(kept), outcomes);
-                       });
+    return erase_at_once(keys, results, [&](auto views, std::span<EraseResult> outcomes) -> Result<void> {
+      if (!ids) {
+        return target.erase(views, outcomes);
+      }
+      const std::vector<std::uint64_t> kept = keys.ids(*ids);
+      return target.erase(views, std::span<const std::uint64_t>(kept), outcomes);
+    });
   });
 }
 

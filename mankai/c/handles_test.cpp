@@ -157,6 +157,8 @@ std::vector<Function> functions_of_seen() {
           MANKAI_CALL(mankai_seen_observe_packed, T, &one_packed(), nullptr, &out.flag),
           MANKAI_CALL(mankai_seen_observe_one, T, "a", 1, &out.flag),
           MANKAI_CALL(mankai_seen_observe_one_at, T, "a", 1, 0, &out.flag),
+          MANKAI_CALL(mankai_seen_forget, T, &kKey, 1, nullptr),
+          MANKAI_CALL(mankai_seen_forget_packed, T, &one_packed(), nullptr),
           MANKAI_CALL(mankai_seen_may_contain, T, &kKey, 1, &out.flag),
           MANKAI_CALL(mankai_seen_may_contain_packed, T, &one_packed(), &out.flag),
           MANKAI_CALL(mankai_seen_may_contain_one, T, "a", 1, &out.flag),

@@ -101,7 +101,7 @@ enum { MANKAI_ANY = 0, MANKAI_YES = 1, MANKAI_NO = 2 };
 /* ---- The library ---- */
 
 /* Version of this header; it increases whenever functions or fields are added. */
-#define MANKAI_ABI_VERSION 3
+#define MANKAI_ABI_VERSION 4
 
 /* Returns the MANKAI_ABI_VERSION of the library. */
 MANKAI_API uint32_t mankai_abi_version(void);
@@ -440,8 +440,8 @@ typedef struct mankai_seen_request {
  * file has other settings than requested, naming them; as mankai_open_file and mankai_create. The option `replace` must
  * be 0.
  *
- * With MANKAI_SHARING_PROCESSES any number of processes remember keys in one file (blocked-bloom and bloom, without a
- * window), and of those that observe an absent key at once one is told that it is new. What a call returned survives
+ * With MANKAI_SHARING_PROCESSES any number of processes remember keys in one file (blocked-bloom, bloom, and
+ * counting-bloom, which can forget keys; without a window), and of those that observe an absent key at once one is told that it is new. What a call returned survives
  * the death of processes; after a power loss the file is as of the last checkpoint, which mankai_seen_sync makes, or
  * checkpoint_interval_us [default: a minute]. The handle may be used after a fork. */
 MANKAI_API int mankai_seen_open(const char* path, const mankai_seen_request* request,
@@ -458,6 +458,13 @@ MANKAI_API int mankai_seen_observe_packed(mankai_seen* seen, const mankai_packed
 MANKAI_API int mankai_seen_observe_one(mankai_seen* seen, const void* key, size_t bytes, bool* repeat);
 MANKAI_API int mankai_seen_observe_one_at(mankai_seen* seen, const void* key, size_t bytes, int64_t time_us,
                                           bool* repeat);
+
+/* Forgets keys, so that the next call that observes one reports it as new: for kind counting-bloom that processes
+ * share; others give INVALID_ARGUMENT. Forget only what was reported as new, and once, whatever the result: forgetting
+ * a false positive makes false negatives of other keys. `results` may be NULL. */
+MANKAI_API int mankai_seen_forget(mankai_seen* seen, const mankai_key* keys, size_t count,
+                                  mankai_erase_result* results);
+MANKAI_API int mankai_seen_forget_packed(mankai_seen* seen, const mankai_packed* keys, mankai_erase_result* results);
 
 /* Asks without inserting; keys that have expired may still be reported until the next observe. */
 MANKAI_API int mankai_seen_may_contain(const mankai_seen* seen, const mankai_key* keys, size_t count, bool* outcomes);

@@ -10,6 +10,7 @@
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/options.hpp"
+#include "mankai/c/detail/outcomes.hpp"
 #include "mankai/c/detail/stored.hpp"
 #include "mankai/c/mankai.h"
 
@@ -45,6 +46,13 @@ int observe_seen(mankai_seen* seen, KeySource keys, const std::int64_t* times_us
     return use_at_once(keys, repeats, "repeats", false, [&](auto views, std::span<bool> outcomes) {
       return times_us == nullptr ? body.observe(views, outcomes) : body.observe(views, keys.times(times_us), outcomes);
     });
+  });
+}
+
+int forget_seen(mankai_seen* seen, KeySource keys, mankai_erase_result* results) noexcept {
+  return change_alone(seen, [&](Seen& body) {
+    return erase_at_once(keys, results,
+                         [&](auto views, std::span<EraseResult> outcomes) { return body.forget(views, outcomes); });
   });
 }
 
@@ -120,6 +128,14 @@ int mankai_seen_observe_one_at(mankai_seen* seen, const void* key, size_t bytes,
     const Time time = time_of_us(time_us);
     return body.observe({&view, 1}, {&time, 1}, {repeat, 1});
   });
+}
+
+int mankai_seen_forget(mankai_seen* seen, const mankai_key* keys, size_t count, mankai_erase_result* results) {
+  return forget_seen(seen, KeySource(keys, count), results);
+}
+
+int mankai_seen_forget_packed(mankai_seen* seen, const mankai_packed* keys, mankai_erase_result* results) {
+  return forget_seen(seen, KeySource(keys), results);
 }
 
 int mankai_seen_may_contain(const mankai_seen* seen, const mankai_key* keys, size_t count, bool* outcomes) {

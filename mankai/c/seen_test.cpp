@@ -126,6 +126,50 @@ TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
   EXPECT_EQ(mankai_seen_close(alone), MANKAI_OK);
 }
 
+TEST(CSeen, keys_are_forgotten_by_processes_that_share_counters) {
+  const Folder folder;
+  const std::string path = folder.file("shared.mk");
+  auto options = sized<mankai_file_options>();
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  auto request = sized<mankai_seen_request>();
+  request.kind = "counting-bloom";
+  request.keys = 1000;
+  request.fpr = 1e-6;
+  mankai_seen* opened = nullptr;
+  ASSERT_EQ(mankai_seen_open(path.c_str(), &request, &options, &opened), MANKAI_OK) << mankai_last_error();
+  const SeenHandle seen(opened);
+  const Keys keys("key", 100);
+  const auto count_repeats = [&] {
+    std::array<bool, 100> repeats{};
+    EXPECT_EQ(mankai_seen_observe(seen.get(), keys.data(), nullptr, keys.size(), repeats.data()), MANKAI_OK);
+    return std::ranges::count(repeats, true);
+  };
+  EXPECT_EQ(count_repeats(), 0);
+  EXPECT_EQ(count_repeats(), 100);
+  std::vector<mankai_erase_result> results(50, 99);
+  ASSERT_EQ(mankai_seen_forget(seen.get(), keys.data(), 50, results.data()), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(results, std::vector<mankai_erase_result>(50, MANKAI_ERASED));
+  ASSERT_EQ(mankai_seen_forget(seen.get(), keys.data(), 50, results.data()), MANKAI_OK);
+  EXPECT_EQ(results, std::vector<mankai_erase_result>(50, MANKAI_ABSENT));
+  auto packed = sized<mankai_packed>();
+  packed.data = "key 50key 51";
+  packed.data_bytes = 12;
+  packed.width = 6;
+  packed.count = 2;
+  ASSERT_EQ(mankai_seen_forget_packed(seen.get(), &packed, nullptr), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(count_repeats(), 48);
+}
+
+TEST(CSeen, other_memories_forget_nothing) {
+  const Keys keys("key", 1);
+  EXPECT_EQ(mankai_seen_forget(open_seen(nullptr, nullptr).get(), keys.data(), 1, nullptr), MANKAI_INVALID_ARGUMENT);
+  EXPECT_NE(std::string_view(mankai_last_error()).find("counting-bloom"), std::string_view::npos);
+  auto request = sized<mankai_seen_request>();
+  request.kind = "counting-bloom";
+  mankai_seen* seen = nullptr;
+  EXPECT_EQ(mankai_seen_open(nullptr, &request, nullptr, &seen), MANKAI_INVALID_ARGUMENT) << "it would count repeats";
+}
+
 TEST(CSeen, keys_expire_from_a_window) {
   constexpr std::int64_t kSecond = 1'000'000;
   auto request = sized<mankai_seen_request>();

@@ -91,6 +91,13 @@ Result<std::uint64_t> AnyFilter::observe_concurrent(Keys keys, std::span<bool> s
   return body_->observe_concurrent(keys, seen);
 }
 
+Result<std::uint64_t> AnyFilter::erase_concurrent(Keys keys, std::span<EraseResult> results) {
+  MANKAI_ASSERT(keys.size() == results.size());
+  return body_->erase_concurrent(keys, results);
+}
+
+Result<void> AnyFilter::count_again(std::uint64_t keys) { return body_->count_again(keys); }
+
 Result<void> AnyFilter::erase(Keys keys, std::span<EraseResult> results) {
   MANKAI_ASSERT(keys.size() == results.size());
   return apply_windows(*this, keys.size(), {.erased = results}, [&](std::size_t start, std::size_t count) {

@@ -112,11 +112,18 @@ class AnyFilter {
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
   /// Cost: less than half of a batch of one key.
   [[nodiscard]] Result<bool> observe(std::string_view key);
-  /// As observe, beside other threads and processes that use only this function and may_contain on the same cells. Of
-  /// several calls with one absent key at once exactly one reports it as not seen; none does if it was a false
-  /// positive. Returns how many keys were not seen; keys_inserted() does not change. Errors: invalid_argument for a
-  /// kind whose cells are not single bits.
+  /// Inserts the keys that are absent, beside other threads and processes that use only these functions and may_contain
+  /// on the same cells. Of several calls with one absent key at once exactly one reports it as not seen; none does if
+  /// it was a false positive. A counting kind does not count repeats. Returns how many keys were not seen;
+  /// keys_inserted() does not change. Errors: invalid_argument for a kind that cannot be shared.
   [[nodiscard]] Result<std::uint64_t> observe_concurrent(Keys keys, std::span<bool> seen);
+  /// Removes keys in the same way. Erase only what observe_concurrent reported as not seen, and once: a false positive
+  /// takes counters of other keys. Returns how many keys were removed; keys_inserted() does not change. Errors:
+  /// invalid_argument for a kind that cannot be shared, or cannot remove keys.
+  [[nodiscard]] Result<std::uint64_t> erase_concurrent(Keys keys, std::span<EraseResult> results);
+  /// Sets the counts that these functions do not change: the number of keys as given, the kind's own from the cells.
+  /// Needs the filter alone. Errors: invalid_argument for a kind that cannot be shared.
+  [[nodiscard]] Result<void> count_again(std::uint64_t keys);
   /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind without removal.
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
   /// Errors: invalid_argument for a kind without time, and for a time before the filter's.

@@ -63,11 +63,12 @@ concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, s
   requires noexcept(asked.may_contain(digests, outcomes));
 };
 
-/// Tests and adds beside other threads and processes that do the same (BitFilter).
+/// Tests and adds beside other threads and processes that do the same (BitFilter, CountingBloom).
 template <class F>
 concept ConcurrentFilter =
     MembershipFilter<F> && requires(F filter, std::span<const Digest> digests, std::span<bool> seen) {
       { filter.observe_concurrent(digests, seen) } -> std::same_as<std::uint64_t>;
+      { filter.count_again(std::uint64_t{}) } -> std::same_as<void>;
     };
 
 /// The result of removing a key.

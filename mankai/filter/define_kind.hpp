@@ -216,6 +216,26 @@ class KindBody final : public FilterBody {
       return std::unexpected(check_can_share(kind()).error());
     }
   }
+  [[nodiscard]] Result<std::uint64_t> erase_concurrent(Keys keys, std::span<EraseResult> results) override {
+    if constexpr (ConcurrentFilter<F> && DeletableFilter<F>) {
+      std::uint64_t erased = 0;
+      for_each_digest_window(filter_, keys, [&](std::size_t start, std::span<const Digest> digests) {
+        erased += filter_.erase_concurrent(digests, results.subspan(start, digests.size()));
+      });
+      return erased;
+    } else {
+      return unable(kind(), "cannot remove keys beside other processes",
+                    [](const KindDescription& each) { return each.can_share && each.can_erase; });
+    }
+  }
+  [[nodiscard]] Result<void> count_again(std::uint64_t keys) override {
+    if constexpr (ConcurrentFilter<F>) {
+      filter_.count_again(keys);
+      return {};
+    } else {
+      return check_can_share(kind());
+    }
+  }
   [[nodiscard]] Result<void> merge(FilterBody& other) override {
     if constexpr (requires { filter_.merge(filter_); }) {
       return filter_.merge(*static_cast<const F*>(other.address()));

@@ -38,6 +38,8 @@ class FilterBody {
   [[nodiscard]] virtual std::optional<Time> time() const noexcept = 0;
   [[nodiscard]] virtual Result<void> apply(const Change& change, const Outcomes& outcomes) = 0;
   [[nodiscard]] virtual Result<std::uint64_t> observe_concurrent(Keys keys, std::span<bool> seen) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> erase_concurrent(Keys keys, std::span<EraseResult> results) = 0;
+  [[nodiscard]] virtual Result<void> count_again(std::uint64_t keys) = 0;
   /// Pre: a filter of the same kind.
   [[nodiscard]] virtual Result<void> merge(FilterBody& other) = 0;
   virtual void clear() noexcept = 0;

@@ -147,7 +147,7 @@ class SharedCounters {
     return stuck;
   }
 
-  static constexpr std::uint64_t kCounters = 8192 * 128;
+  static constexpr std::uint64_t kCounters = std::uint64_t{8192} * 128;
 
  private:
   static constexpr std::uint64_t kCountedKeys = 60;

@@ -67,7 +67,7 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
 
 // A counting kind would count every repeat until its counters saturate or it grows without bound. A kind with time
 // would never advance without a window.
-Result<void> check_kind_fits(Kind kind, bool may_have_window) {
+Result<void> check_kind_fits(Kind kind, bool may_have_window, Sharing sharing) {
   const KindDescription& info = description_of(kind);
   if (kind == Kind{RotatingBloom::kKind} && may_have_window) {
     return {};
@@ -77,12 +77,14 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window) {
                                                  " needs times or values; use blocked-bloom, scalable-bloom or "
                                                  "fading-fingerprints, or rotating-bloom with a window");
   }
-  if (!info.can_count) {
+  // Processes that share a filter do not add what is there.
+  if (!info.can_count || sharing == Sharing::processes) {
     return {};
   }
   return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
                                                " counts repeats, which has no use here; blocked-bloom or "
-                                               "scalable-bloom store as many keys in a quarter of the memory");
+                                               "scalable-bloom store as many keys in a quarter of the memory (a "
+                                               "counting-bloom that processes share can forget keys)");
 }
 
 Result<void> check_request(const SeenRequest& request) {
@@ -94,7 +96,7 @@ Result<void> check_request(const SeenRequest& request) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
                                                  " has no window; leave the kind out to use rotating-bloom");
   }
-  return check_kind_fits(kind, request.window.has_value());
+  return check_kind_fits(kind, request.window.has_value(), request.sharing);
 }
 
 }  // namespace
@@ -112,7 +114,7 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
   MANKAI_TRY(check_request(request));
   const auto open_kept = request.sharing == Sharing::processes ? KeptFilter::share : KeptFilter::open;
   MANKAI_ASSIGN(auto kept, open_kept(path, [&request] { return create_filter(spec_for(request)); }, options));
-  MANKAI_TRY(within(path, check_kind_fits(kept.filter().kind().kind, true)));
+  MANKAI_TRY(within(path, check_kind_fits(kept.filter().kind().kind, true, request.sharing)));
   MANKAI_TRY(check_request_fits(path, kept.filter(), request));
   return Seen(std::move(kept));
 }
@@ -165,6 +167,14 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
     }
   }
   return {};
+}
+
+Result<void> Seen::forget(std::span<const std::string_view> keys, std::span<EraseResult> results) {
+  if (SharedFilter* const shared = kept_.shared()) {
+    return shared->forget(keys, results);
+  }
+  return fail(ErrorCode::invalid_argument,
+              "this memory cannot forget keys; create it with kind counting-bloom, and let processes share it");
 }
 
 Result<void> Seen::advance_to(Time time) {

@@ -17,6 +17,8 @@
 /// The workers of a server share one memory, and a key is new to one of them only:
 ///
 ///     auto shared = mankai::Seen::open("seen.mk", {.keys = 10'000'000, .sharing = mankai::Sharing::processes});
+///
+/// With kind counting-bloom they can also forget a key, such as one whose work has failed: forget().
 
 #include <cstdint>
 #include <optional>
@@ -45,12 +47,12 @@ struct SeenRequest {
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
   /// Time after which keys expire. `keys` is then the number of distinct keys per window.
   std::optional<Duration> window = {};
-  /// With Sharing::processes kinds of single bits only (blocked-bloom, bloom), and no window.
+  /// With Sharing::processes: blocked-bloom, bloom, or counting-bloom, which can forget keys; no window.
   Sharing sharing = Sharing::none;
 };
 
 /// Remembers keys and reports repeats: no false negatives, and a false-positive rate of at most `fpr` up to `keys`
-/// keys.
+/// keys. Where keys can be forgotten, false positives are not added, and may be new later.
 ///
 /// Cost:    a hash and one cache line per key; batches overlap the two.
 /// Threads: one at a time.
@@ -78,6 +80,12 @@ class Seen {
   /// times returns the same with one.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
                                      std::span<bool> seen);
+
+  /// Forgets keys: the next call that observes one reports it as new. Only with kind counting-bloom and
+  /// Sharing::processes. Forget what observe reported as new, and once, whatever the outcome: forgetting a false
+  /// positive makes false negatives of other keys. Shape: keys[c], results[c]. Errors: invalid_argument for other
+  /// memories; as SharedFilter::forget.
+  [[nodiscard]] Result<void> forget(std::span<const std::string_view> keys, std::span<EraseResult> results);
 
   /// As Store::begin and Store::commit; no effect without a file. With Sharing::processes each observe is committed
   /// when it returns, and commit with a position is invalid_argument.

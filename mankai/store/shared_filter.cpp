@@ -41,15 +41,15 @@ class SharedFilter::Impl {
 
   Result<void> start();
   Result<void> observe(Keys keys, std::span<bool> seen) {
-    if (is_closed_) {
-      return fail(ErrorCode::invalid_argument, path_ + ": is closed");
-    }
-    MANKAI_ASSIGN(const std::uint64_t absent, filter_.observe_concurrent(keys, seen));
-    if (absent != 0) {
-      atomic(slot_.inserted).fetch_add(absent, std::memory_order_relaxed);
-    }
-    // After the bits: a checkpoint that read this count copies the cells later.
-    atomic(slot_.observed).fetch_add(keys.size(), std::memory_order_release);
+    MANKAI_TRY(check_open());
+    MANKAI_ASSIGN(const std::uint64_t inserted, filter_.observe_concurrent(keys, seen));
+    count(keys.size(), inserted);
+    return {};
+  }
+  Result<void> forget(Keys keys, std::span<EraseResult> results) {
+    MANKAI_TRY(check_open());
+    MANKAI_ASSIGN(const std::uint64_t erased, filter_.erase_concurrent(keys, results));
+    count(keys.size(), 0 - erased);
     return {};
   }
   Result<void> sync();
@@ -69,6 +69,16 @@ class SharedFilter::Impl {
   }
   [[nodiscard]] SharedHeader& header() noexcept { return *reinterpret_cast<SharedHeader*>(cells_.bytes().data()); }
 
+  [[nodiscard]] Result<void> check_open() const {
+    return is_closed_ ? fail(ErrorCode::invalid_argument, path_ + ": is closed") : Result<void>();
+  }
+  // After the cells: a checkpoint that read this count copies them later.
+  void count(std::uint64_t keys, std::uint64_t inserted) noexcept {
+    if (inserted != 0) {
+      atomic(slot_.inserted).fetch_add(inserted, std::memory_order_relaxed);
+    }
+    atomic(slot_.observed).fetch_add(keys, std::memory_order_release);
+  }
   void checkpoint_by_time();
   // With the lock on the file held:
   [[nodiscard]] Result<void> check_cells() const;
@@ -272,9 +282,7 @@ Result<void> SharedFilter::Impl::checkpoint(FileLock& lock) {
 Result<void> SharedFilter::Impl::check_cells() const { return use_.lock->check_at(shared_path(path_)); }
 
 Result<void> SharedFilter::Impl::sync() {
-  if (is_closed_) {
-    return fail(ErrorCode::invalid_argument, path_ + ": is closed");
-  }
+  MANKAI_TRY(check_open());
   const std::uint64_t wanted = counts().sequence;
   if (durable() >= wanted) {
     return {};
@@ -392,6 +400,13 @@ Result<void> SharedFilter::observe(Keys keys, std::span<bool> seen) {
     MANKAI_TRY(reopen_in_child());
   }
   return impl_->observe(keys, seen);
+}
+
+Result<void> SharedFilter::forget(Keys keys, std::span<EraseResult> results) {
+  if (impl_->was_forked()) [[unlikely]] {
+    MANKAI_TRY(reopen_in_child());
+  }
+  return impl_->forget(keys, results);
 }
 
 Result<void> SharedFilter::sync() {

@@ -1,18 +1,22 @@
 #pragma once
 
-/// A filter of single bits in a file that several processes change at once.
+/// A filter of bits or counters in a file that several processes change at once.
 ///
 /// The processes map the cells from FILE-shared, a file beside the filter's file that is not synchronized
-/// (docs/formats/shared.md), and set bits by atomic operations. So what one of them has set survives its death, and all
-/// of them see it. Now and then one of them writes a checkpoint: the whole filter to FILE, as a closed store. The last
-/// process that closes the filter removes FILE-shared.
+/// (docs/formats/shared.md), and change them by atomic operations. So what one of them has added survives its death,
+/// and all of them see it. Now and then one of them writes a checkpoint: the whole filter to FILE, as a closed store.
+/// The last process that closes the filter removes FILE-shared.
 ///
 /// Guarantees:
 ///   - What a call was told survives the death of any and all processes at any moment, as long as the system runs.
 ///   - After a power loss or an OS crash the filter is as of the last checkpoint or later: durable_sequence().
 ///   - Of several processes that observe one absent key at once exactly one is told that it is new.
-/// Limits: a process that dies between setting a key's last bit and its return takes the answer "new" with it. Not for
-/// files on network file systems. A program that truncates FILE-shared ends the processes with SIGBUS.
+///   - A kind that counts (counting-bloom) can forget keys. A key that was reported as new is found until it is
+///     forgotten, whatever other keys are.
+/// Limits: a process that dies between adding a key and its return takes the answer "new" with it. If it dies while it
+/// changes counters, some remain too high, never too low: the key may still be found. The same holds for a key that is
+/// forgotten while a checkpoint is made from which the filter continues after a power loss. Not for files on network
+/// file systems. A program that truncates FILE-shared ends the processes with SIGBUS.
 
 #include <cstdint>
 #include <functional>
@@ -26,11 +30,13 @@ namespace mankai {
 
 /// See the top of this file.
 ///
-/// Cost:    a new key costs 8 atomic operations on its cache line (kind bloom: one per probe), a repeat none. Opening
-///          maps the cells; the first process copies them. A checkpoint copies the image in memory and writes it.
-/// Threads: observe, may_contain of filter(), and the counts from any thread; the other functions one at a time. In a
-///          child process after fork() the first call of observe or sync opens the file again, and must have returned
-///          before other threads use the object. Until then filter() may lack what other processes add.
+/// Cost:    a new or forgotten key costs 8 atomic operations on its cache line (kinds and layouts of several lines: one
+///          per probe), a repeat none. Opening maps the cells; the first process copies them. A checkpoint copies the
+///          image in memory and writes it.
+/// Threads: observe, forget, may_contain of filter(), and the counts from any thread; the other functions one at a
+///          time. In a child process after fork() the first call of observe, forget or sync opens the file again, and
+///          must have returned before other threads use the object. Until then filter() may lack what other processes
+///          add.
 class SharedFilter {
  public:
   using Keys = std::span<const std::string_view>;
@@ -57,12 +63,19 @@ class SharedFilter {
   /// As AnyFilter::observe_concurrent. Errors: invalid_argument after close(); in a child process, those of open.
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
 
+  /// Removes keys; observe then reports them as new. Forget only what observe reported as new, and once, whatever the
+  /// outcome: if it is a false positive, or other counters of it were decremented, other keys are lost. Shape: keys[c],
+  /// results[c]; refused are absent keys and those whose counters are saturated. Errors: invalid_argument for a kind of
+  /// bits; as observe.
+  [[nodiscard]] Result<void> forget(Keys keys, std::span<EraseResult> results);
+
   /// The filter, which other processes change. Its keys_inserted() is that of the moment when sharing began.
   [[nodiscard]] const AnyFilter& filter() const noexcept;
-  /// Returns how many keys were new, in all processes. May lack the last call of each process that was killed.
+  /// Returns how many keys were new, less those forgotten, in all processes. May lack the last call of each process
+  /// that was killed.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
-  /// Returns the number of keys observed since the filter was created, in all processes. What this process has observed
-  /// survives power loss as soon as durable_sequence() is at least what sequence() returned afterwards.
+  /// Returns the number of keys observed or forgotten since the filter was created, in all processes. What this process
+  /// has observed survives power loss as soon as durable_sequence() is at least what sequence() returned afterwards.
   [[nodiscard]] std::uint64_t sequence() const noexcept;
   /// Returns the sequence of the last checkpoint.
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "mankai/store/filter_file.hpp"
 #include "mankai/store/shared_format.hpp"
 #include "tests/support/failing_calls.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
 
 namespace mankai {
@@ -29,6 +31,9 @@ namespace fs = std::filesystem;
 using test::Flags;
 
 Result<AnyFilter> made() { return create_filter(parse_spec("blocked-bloom:keys=20000,fpr=1e-6,seed=5").value()); }
+Result<AnyFilter> made_of_counters() {
+  return create_filter(parse_spec("counting-bloom:keys=20000,fpr=1e-6,seed=5").value());
+}
 
 /// So many keys from `first` on.
 class Names {
@@ -56,7 +61,9 @@ class SharedFilterTest : public testing::Test {
 
   [[nodiscard]] std::string path() const { return (folder_ / "seen.mk").string(); }
   [[nodiscard]] std::string cells() const { return path() + "-shared"; }
-  [[nodiscard]] SharedFilter opened() const { return SharedFilter::open(path(), made, kNoTimer).value(); }
+  [[nodiscard]] SharedFilter opened(const SharedFilter::Make& make = made) const {
+    return SharedFilter::open(path(), make, kNoTimer).value();
+  }
   [[nodiscard]] std::size_t files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
@@ -90,6 +97,12 @@ class SharedFilterTest : public testing::Test {
     const auto done = filter.observe(keys.views(), seen.span());
     EXPECT_TRUE(done.has_value()) << done.error().message();
     return static_cast<std::size_t>(std::ranges::count(seen.span(), true));
+  }
+  static std::vector<EraseResult> forgotten(SharedFilter& filter, std::size_t first, std::size_t count) {
+    std::vector<EraseResult> results(count);
+    const auto done = filter.forget(Names(first, count).views(), results);
+    EXPECT_TRUE(done.has_value()) << done.error().message();
+    return results;
   }
   static std::size_t found(const AnyFilter& filter, std::size_t count) {
     const Names keys(0, count);
@@ -182,7 +195,8 @@ TEST_F(SharedFilterTest, writers_that_do_not_share_and_those_that_do_refuse_each
 }
 
 TEST_F(SharedFilterTest, other_kinds_are_refused_with_the_kinds_that_can) {
-  for (const std::string_view spec : {"counting-bloom:keys=100", "scalable-bloom:keys=100", "cuckoo:keys=100"}) {
+  for (const std::string_view spec :
+       {"scalable-counting-bloom:keys=100", "scalable-bloom:keys=100", "cuckoo:keys=100"}) {
     const auto make = [&] { return create_filter(parse_spec(spec).value()); };
     const auto created = SharedFilter::open(path(), make, kNoTimer);
     ASSERT_FALSE(created.has_value());
@@ -190,7 +204,8 @@ TEST_F(SharedFilterTest, other_kinds_are_refused_with_the_kinds_that_can) {
     auto filter = make().value();
     ASSERT_TRUE(save_filter(path(), filter, Existing::refuse).has_value());
     EXPECT_EQ(refusal().code, ErrorCode::invalid_argument);
-    EXPECT_NE(refusal().detail.find("these can: blocked-bloom, bloom"), std::string::npos) << refusal().detail;
+    EXPECT_NE(refusal().detail.find("these can: blocked-bloom, bloom, counting-bloom"), std::string::npos)
+        << refusal().detail;
     EXPECT_EQ(files(), 1U);
     fs::remove(path());
   }
@@ -204,6 +219,75 @@ TEST_F(SharedFilterTest, both_kinds_of_bits_are_shared) {
   SharedFilter other = SharedFilter::open(path(), make, kNoTimer).value();
   EXPECT_EQ(observed(one, 0, 3000), 0U);
   EXPECT_EQ(observed(other, 0, 3000), 3000U);
+}
+
+TEST_F(SharedFilterTest, a_key_that_was_forgotten_is_new_again) {
+  for (const std::string_view layout : {"blocked", "partitioned", "dablooms"}) {
+    const auto make = [&] {
+      return create_filter(
+          parse_spec("counting-bloom:keys=5000,fpr=1e-6,canonical=yes,layout=" + std::string(layout)).value());
+    };
+    {
+      SharedFilter one = opened(make);
+      SharedFilter other = opened(make);
+      EXPECT_EQ(observed(one, 0, 1000), 0U);
+      EXPECT_EQ(observed(other, 0, 1000), 1000U);
+      EXPECT_EQ(forgotten(other, 0, 600), std::vector(600, EraseResult::erased));
+      EXPECT_EQ(forgotten(one, 0, 600), std::vector(600, EraseResult::absent)) << "repeats were not counted";
+      EXPECT_EQ(found(one.filter(), 600), 0U);
+      EXPECT_EQ(one.keys_inserted(), 400U);
+      EXPECT_EQ(one.sequence(), 3200U);
+      EXPECT_EQ(observed(one, 0, 1000), 400U);
+    }
+    Store store = Store::open(path()).value();
+    EXPECT_EQ(found(store.filter(), 1000), 1000U);
+    EXPECT_EQ(store.filter().keys_inserted(), 1000U);
+    EXPECT_EQ(store.sequence(), 4200U);
+    std::vector<EraseResult> results(1000);
+    ASSERT_TRUE(store.erase(Names(0, 1000).views(), results).has_value());
+    EXPECT_EQ(store.filter().describe().fill_ratio, 0) << layout << ": each key was counted once";
+    store.close().value();
+    fs::remove(path());
+  }
+}
+
+TEST_F(SharedFilterTest, filters_of_bits_forget_nothing) {
+  SharedFilter shared = opened();
+  EXPECT_EQ(observed(shared, 0, 1), 0U);
+  EraseResult result{};
+  const auto forgotten = shared.forget(Names(0, 1).views(), {&result, 1});
+  ASSERT_FALSE(forgotten.has_value());
+  EXPECT_EQ(forgotten.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(forgotten.error().detail.find("these can: counting-bloom"), std::string::npos) << forgotten.error().detail;
+  EXPECT_EQ(found(shared.filter(), 1), 1U);
+  shared.close().value();
+  EXPECT_FALSE(shared.forget({}, {}).has_value());
+}
+
+TEST_F(SharedFilterTest, counters_that_are_stuck_are_counted_and_never_decremented) {
+  const std::string_view stuck = "stuck";
+  auto filter = create_filter(parse_spec("counting-bloom:keys=5,fpr=0.5,seed=5").value()).value();
+  ASSERT_TRUE(filter.insert(std::vector<std::string_view>(15, stuck)).has_value());
+  ASSERT_TRUE(filter.insert(std::vector<std::string_view>(14, "nearly stuck")).has_value());
+  ASSERT_TRUE(save_filter(path(), filter, Existing::refuse).has_value());
+  {
+    SharedFilter shared = opened();
+    EXPECT_LT(observed(shared, 0, 1000), 1000U);
+    EraseResult result{};
+    ASSERT_TRUE(shared.forget({&stuck, 1}, {&result, 1}).has_value());
+    EXPECT_EQ(result, EraseResult::stuck);
+    EXPECT_TRUE(shared.filter().may_contain(stuck));
+  }
+  const AnyFilter saved = open_filter(path(), Access::query).value();
+  const auto image = saved.to_bytes();
+  std::uint64_t counters = 0;
+  for (const std::byte each : std::span(image).subspan(sizeof(ImageHeader), 64)) {
+    counters += ((each & std::byte{0x0f}) == std::byte{0x0f} ? 1U : 0U) + (each >= std::byte{0xf0} ? 1U : 0U);
+  }
+  EXPECT_GT(counters, 8U) << "of one key, and others that were nearly stuck";
+  const auto fields = saved.describe().fields;
+  const auto field = std::ranges::find(fields, "saturated_cells", &InfoField::name);
+  EXPECT_EQ(std::get<std::uint64_t>(field->value), counters);
 }
 
 TEST_F(SharedFilterTest, sync_says_what_survives_a_power_loss) {
@@ -448,6 +532,7 @@ TEST_F(SharedFilterTest, a_child_that_calls_nothing_leaves_its_parents_filter_al
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kKeys = 4000;
 using Seens = std::array<Flags, kThreads>;
+constexpr auto kBoth = {made, made_of_counters};
 
 void observe_singly(SharedFilter& filter, std::span<bool> seen, bool also_syncs) {
   const Names keys(0, kKeys);
@@ -468,36 +553,131 @@ void expect_new_once(Seens& seen) {
 // Goal: of several that observe one absent key at once exactly one is told so. Method: each thread has a handle of its
 // own, and observes all keys in the same order; one makes checkpoints meanwhile.
 TEST_F(SharedFilterTest, each_key_is_new_to_exactly_one_handle) {
-  Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t thread = 0; thread < kThreads; ++thread) {
-      threads.emplace_back([&, thread] {
-        SharedFilter filter = opened();
-        observe_singly(filter, seen[thread].span(), thread == 0);
-      });
+  for (const auto& make : kBoth) {
+    Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t thread = 0; thread < kThreads; ++thread) {
+        threads.emplace_back([&, thread] {
+          SharedFilter filter = opened(make);
+          observe_singly(filter, seen[thread].span(), thread == 0);
+        });
+      }
     }
+    expect_new_once(seen);
+    EXPECT_EQ(found_in_file(kKeys), kKeys);
+    const Store store = Store::open(path()).value();
+    EXPECT_EQ(store.filter().keys_inserted(), kKeys);
+    EXPECT_EQ(store.sequence(), kThreads * kKeys);
+    fs::remove(path());
   }
-  expect_new_once(seen);
-  EXPECT_EQ(found_in_file(kKeys), kKeys);
-  const Store store = Store::open(path()).value();
-  EXPECT_EQ(store.filter().keys_inserted(), kKeys);
-  EXPECT_EQ(store.sequence(), kThreads * kKeys);
 }
 
 // The same with one handle, where ThreadSanitizer sees that all use the same memory.
 TEST_F(SharedFilterTest, each_key_is_new_to_exactly_one_thread) {
-  Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
-  SharedFilter filter = opened();
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t thread = 0; thread < kThreads; ++thread) {
-      threads.emplace_back([&, thread] { observe_singly(filter, seen[thread].span(), thread == 0); });
+  for (const auto& make : kBoth) {
+    Seens seen{Flags(kKeys), Flags(kKeys), Flags(kKeys), Flags(kKeys)};
+    SharedFilter filter = opened(make);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t thread = 0; thread < kThreads; ++thread) {
+        threads.emplace_back([&, thread] { observe_singly(filter, seen[thread].span(), thread == 0); });
+      }
+    }
+    expect_new_once(seen);
+    EXPECT_EQ(found(filter.filter(), kKeys), kKeys);
+    EXPECT_EQ(filter.keys_inserted(), kKeys);
+    filter.close().value();
+    fs::remove(path());
+  }
+}
+
+/// An exact set beside a filter: who observed a key as new and has not forgotten it.
+class Owners {
+ public:
+  static constexpr std::size_t kKeys = 300;
+
+  // Observes and forgets keys that others observe and forget as well. Each key has one owner at a time, and is found
+  // while it has one.
+  void use(SharedFilter& filter, std::uint64_t seed, int rounds) {
+    test::Random random(seed);
+    std::vector<bool> own(kKeys);
+    for (int round = 0; round < rounds; ++round) {
+      change(filter, random.below(kKeys), own);
+      const Names asked(random.below(kKeys), 1);
+      const bool is_own = own[number_of(asked.views().front())];
+      ASSERT_TRUE(!is_own || filter.filter().may_contain(asked.views().front())) << asked.views().front();
+    }
+    for (std::size_t key = 0; key < kKeys; ++key) {
+      if (own[key]) {
+        change(filter, key, own);
+      }
     }
   }
-  expect_new_once(seen);
-  EXPECT_EQ(found(filter.filter(), kKeys), kKeys);
-  EXPECT_EQ(filter.keys_inserted(), kKeys);
+
+ private:
+  static std::size_t number_of(std::string_view name) { return std::stoul(std::string(name.substr(4))); }
+
+  void change(SharedFilter& filter, std::size_t key, std::vector<bool>& own) {
+    const Names name(key, 1);
+    if (own[key]) {
+      EraseResult result{};
+      owned_[key] = false;
+      own[key] = false;
+      ASSERT_TRUE(filter.forget(name.views(), {&result, 1}).has_value());
+      ASSERT_NE(result, EraseResult::absent);
+      return;
+    }
+    bool seen = false;
+    ASSERT_TRUE(filter.observe(name.views(), {&seen, 1}).has_value());
+    if (!seen) {
+      ASSERT_FALSE(owned_[key].exchange(true)) << name.views().front() << " is new to two";
+      own[key] = true;
+    }
+  }
+
+  std::array<std::atomic<bool>, kKeys> owned_{};
+};
+
+constexpr int kRounds = 20'000;
+
+void expect_all_zero(const AnyFilter& filter) {
+  EXPECT_EQ(filter.describe().fill_ratio, 0);
+  EXPECT_EQ(filter.keys_inserted(), 0U);
+}
+
+TEST_F(SharedFilterTest, threads_with_handles_of_their_own_observe_and_forget_the_same_keys) {
+  Owners owners;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < 2 * kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        SharedFilter filter = opened(made_of_counters);
+        owners.use(filter, thread, kRounds);
+      });
+    }
+  }
+  expect_all_zero(open_filter(path(), Access::query).value());
+}
+
+// The same with one handle, where ThreadSanitizer sees that all use the same memory, and in a filter that is so small
+// that keys share counters all the time; a false positive has no owner.
+TEST_F(SharedFilterTest, threads_observe_and_forget_the_same_keys) {
+  for (const std::string_view spec : {"counting-bloom:keys=20000,fpr=1e-6,seed=5", "counting-bloom:keys=20,seed=5"}) {
+    Owners owners;
+    SharedFilter filter = opened([&] { return create_filter(parse_spec(spec).value()); });
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t thread = 0; thread < 2 * kThreads; ++thread) {
+        threads.emplace_back([&, thread] { owners.use(filter, thread, kRounds); });
+      }
+    }
+    const FilterInfo info = filter.filter().describe();
+    EXPECT_EQ(filter.keys_inserted(), 0U);
+    EXPECT_TRUE(info.fill_ratio == 0 || spec.find("keys=20,") != std::string_view::npos);
+    filter.close().value();
+    fs::remove(path());
+  }
 }
 
 }  // namespace

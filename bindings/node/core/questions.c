@@ -80,8 +80,14 @@ static int seen_has_many(void* pointer, const mankai_packed* keys, const int64_t
   return mankai_seen_may_contain_packed(pointer, keys, results);
 }
 
+static int seen_forget_many(void* pointer, const mankai_packed* keys, const int64_t* times, void* results) {
+  (void)times;
+  return mankai_seen_forget_packed(pointer, keys, results);
+}
+
 static const Many kSeenObserve = {seen_observe_many};
 static const Many kSeenHas = {seen_has_many};
+static const Many kSeenForget = {seen_forget_many};
 
 static const Field kSeen[] = {FIELD(mankai_seen_facts, kind, "kind", 's'),
                               FIELD(mankai_seen_facts, keys_inserted, "keysInserted", 'u'),
@@ -256,6 +262,7 @@ bool mankai_add_questions(napi_env env, napi_value exports) {
                                        {"seenObserveAt", seen_observe_at, NULL},
                                        {"seenObserveMany", mankai_many, &kSeenObserve},
                                        {"seenHasMany", mankai_many, &kSeenHas},
+                                       {"seenForgetMany", mankai_many, &kSeenForget},
                                        {"seenBegin", mankai_whole, run_seen_begin},
                                        {"seenCommit", seen_commit, NULL},
                                        {"seenPosition", seen_position, NULL},

@@ -78,6 +78,12 @@ class Seen extends Handle {
     }
     return added;
   }
+  forget(key) {
+    return this.forgetMany([key])[0];
+  }
+  forgetMany(keys) {
+    return many((chunk) => core.seenForgetMany(this.#handle, chunk), keys);
+  }
   first(items, key) {
     return firstOf(items, key, (keys) => this.observeMany(keys), (isRepeat) => isRepeat === 0);
   }

@@ -289,6 +289,20 @@ test('Seen in memory and in a file', async (t) => {
   again.closeSync();
 });
 
+test('processes that share counters forget keys', async (t) => {
+  const file = path.join(folderOf(t), 'seen.mk');
+  const seen = Seen.openSync(file, { keys: 1000, fpr: 1e-6, kind: 'counting-bloom', sharing: 'processes' });
+  const other = await Seen.open(file, { sharing: 'processes' });
+  assert.equal(seen.update(['a', 'b', 'c', 'c']), 3);
+  assert.equal(other.forget('a'), Removal.REMOVED);
+  assert.deepEqual([...seen.forgetMany(['a', 'b'])], [Removal.ABSENT, Removal.REMOVED]);
+  assert.deepEqual([...other.observeMany(['a', 'b', 'c'])], [0, 0, 1]);
+  assert.equal(seen.size, 3);
+  await other.close();
+  seen.closeSync();
+  assert.throws(() => new Seen({ keys: 10 }).forget('a'), code('INVALID_ARGUMENT'));
+});
+
 test('keys of Seen expire after its window', () => {
   const seen = new Seen({ keys: 1000, window: 60_000 });
   const start = 1.7e12;

@@ -92,6 +92,14 @@ static int seen_contains_packed(Many* many, const mankai_packed* keys, size_t fi
   return mankai_seen_may_contain_packed(many->pointer, keys, (bool*)many->results + first);
 }
 
+static int seen_forget_keys(Many* many, const mankai_key* keys, size_t first, size_t count) {
+  return mankai_seen_forget(many->pointer, keys, count, (mankai_erase_result*)many->results + first);
+}
+
+static int seen_forget_packed(Many* many, const mankai_packed* keys, size_t first) {
+  return mankai_seen_forget_packed(many->pointer, keys, (mankai_erase_result*)many->results + first);
+}
+
 static PyObject* seen_observe_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* times = Py_None;
@@ -105,6 +113,12 @@ static PyObject* seen_observe_many(PyObject* self, PyObject* arguments) {
 static PyObject* seen_contains_many(PyObject* self, PyObject* keys) {
   Many many = {.pointer = pointer_of(self), .keys = seen_contains_keys, .packed = seen_contains_packed};
   return many.pointer != NULL ? mankai_many_bools(self, &many, keys, NULL) : NULL;
+}
+
+static PyObject* seen_forget_many(PyObject* self, PyObject* keys) {
+  Many many = {
+      .pointer = pointer_of(self), .keys = seen_forget_keys, .packed = seen_forget_packed, .result_bytes = 1};
+  return many.pointer != NULL ? mankai_many(self, &many, keys, NULL, NULL, NULL) : NULL;
 }
 
 WHOLE(seen_begin, mankai_seen_begin(pointer))
@@ -184,6 +198,7 @@ static PyMethodDef seen_methods[] = {
     {"_observe_at", seen_observe_at, METH_VARARGS, NULL},
     {"_observe_many", seen_observe_many, METH_VARARGS, NULL},
     {"_contains_many", seen_contains_many, METH_O, NULL},
+    {"_forget_many", seen_forget_many, METH_O, NULL},
     {"_begin", seen_begin, METH_NOARGS, NULL},
     {"_commit", seen_commit, METH_VARARGS, NULL},
     {"_position", seen_position, METH_NOARGS, NULL},

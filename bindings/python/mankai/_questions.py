@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, TypeVar
 from . import _core
 from ._common import (batches, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, now_us,
                       prepare, times_us)
-from ._filter import Batch, Entry, batch_of, entries
+from ._filter import Batch, Entry, Removal, batch_of, entries
 
 T = TypeVar("T")
 _SHARING = {"one writer": 0, "processes": 1}
@@ -45,7 +45,7 @@ class Seen(_core.Seen):
         canonical: keys are URLs, compared in canonical form. window: seconds or timedelta after which keys expire. durability,
         interval: as Filter.create. sharing: with "processes" any number of processes, and their forks, remember keys in one
         file (no window); what a call returned survives the death of any of them, and a power loss goes back to the last
-        checkpoint: one each interval [default: 60], and at sync().
+        checkpoint: one each interval [default: 60], and at sync(). Of kind "counting-bloom" they can also forget keys.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
         if sharing not in _SHARING:
@@ -88,6 +88,18 @@ class Seen(_core.Seen):
     def contains_many(self, keys: Any, *, out: Any = None) -> Any:
         """Returns per key whether it was seen, without adding it."""
         return many(self._contains_many, keys, out=out)
+
+    def forget(self, key: Any, /) -> Removal:
+        """Forgets a key, so that the next observe reports it as new: of kind "counting-bloom" that processes share.
+
+        Forget only what observe reported as new, and once, whatever the result: forgetting a false positive makes false
+        negatives of other keys.
+        """
+        return self.forget_many([key])[0]
+
+    def forget_many(self, keys: Any) -> list[Removal]:
+        """Forgets keys, in order."""
+        return [Removal(one) for one in self._forget_many(prepare(keys) if is_array(keys) else list(keys))]
 
     def first(self, items: Iterable[T], *, key: Callable[[T], Any] | None = None, at: Any = None) -> Iterator[T]:
         """Yields the items whose key is seen for the first time, in order. Adds them in batches of at most 4096.

@@ -785,6 +785,20 @@ class SeenTest(FolderTest):
         with self.assertRaises(mankai.InvalidArgument):
             mankai.Seen(keys=10, sharing="processes")
 
+    def test_processes_that_share_counters_forget(self):
+        path = str(self.folder / "seen.mk")
+        with mankai.Seen(path, keys=1000, fpr=1e-6, kind="counting-bloom", sharing="processes") as seen, \
+                mankai.Seen(path, sharing="processes") as other:
+            keys = [f"key {number}" for number in range(100)]
+            self.assertEqual(seen.update(keys + keys), 100)
+            self.assertEqual(other.forget("key 0"), mankai.Removal.REMOVED)
+            self.assertEqual(seen.forget_many(keys[:2]), [mankai.Removal.ABSENT, mankai.Removal.REMOVED])
+            self.assertEqual(seen.contains_many(keys), [False, False] + [True] * 98)
+            self.assertEqual(len(seen), 98)
+            self.assertEqual(list(other.first(keys)), keys[:2])
+        with mankai.Seen(keys=10) as alone, self.assertRaises(mankai.InvalidArgument):
+            alone.forget("key 0")
+
     def test_confirmed_is_never_wrong(self):
         path = self.folder / "seen.log"
         model = set()

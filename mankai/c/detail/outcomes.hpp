@@ -18,6 +18,23 @@ namespace mankai::c {
 }
 [[nodiscard]] inline mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
 
+// One-byte enumerators may be written through a pointer to bytes.
+static_assert(sizeof(EraseResult) == sizeof(mankai_erase_result));
+static_assert(static_cast<int>(EraseResult::erased) == MANKAI_ERASED);
+static_assert(static_cast<int>(EraseResult::absent) == MANKAI_ABSENT);
+static_assert(static_cast<int>(EraseResult::ambiguous) == MANKAI_AMBIGUOUS);
+static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
+static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
+
+/// As use_at_once with results of erasing; the caller may want none (NULL).
+template <class Use>
+[[nodiscard]] Result<void> erase_at_once(KeySource& keys, mankai_erase_result* results, const Use& use) {
+  MANKAI_TRY(keys.check());
+  std::vector<EraseResult> unwanted(results == nullptr ? keys.size() : 0);
+  auto* wanted = results == nullptr ? unwanted.data() : reinterpret_cast<EraseResult*>(results);
+  return use_at_once(keys, wanted, "results", EraseResult::absent, use);
+}
+
 /// Copies the entries, followed by their keys, into one block of memory; NULL if there are none.
 [[nodiscard]] mankai_top_entry* entries_for_caller(const std::vector<DecayedTop::Entry>& top);
 

@@ -10,6 +10,7 @@
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
+#include "mankai/kernel/count_ops_reference.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
 namespace mankai {
@@ -86,6 +87,17 @@ const kernel::CountOps& ops_of(CountingLayout layout) noexcept {
     case CountingLayout::dablooms: break;
   }
   return kernel::stepped_count_ops();
+}
+
+// Calls `use(counters)` with the type of the layout's definition.
+template <class Use>
+auto with_counters(CountingLayout layout, const Use& use) noexcept {
+  switch (layout) {
+    case CountingLayout::blocked: return use(kernel::reference::BlockedCounters());
+    case CountingLayout::partitioned: return use(kernel::reference::PartitionedCounters());
+    case CountingLayout::dablooms: break;
+  }
+  return use(kernel::reference::SteppedCounters());
 }
 
 // Swaps the halves of a byte.
@@ -269,6 +281,43 @@ void CountingBloom::erase(std::span<const Digest> digests, std::span<EraseResult
     erased -= refuse_stuck(digests, results);
   }
   count_erased(erased);
+}
+
+// Takes back what another call had done at the same time. If several did, and all of them did, the last one finds the
+// key absent.
+bool CountingBloom::insert_absent(Digest digest) noexcept {
+  return with_counters(layout_, [&]<class Counters>(Counters) {
+    while (!may_contain(digest)) {
+      if (kernel::reference::count_key_concurrent<Counters>(words_, shape_, digest)) {
+        return true;
+      }
+      kernel::reference::uncount_key_concurrent<Counters>(words_, shape_, digest);
+    }
+    return false;
+  });
+}
+
+std::uint64_t CountingBloom::observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+  return observe_absent(digests, seen, [this](Digest digest) { return insert_absent(digest); });
+}
+
+std::uint64_t CountingBloom::erase_concurrent(std::span<const Digest> digests,
+                                              std::span<EraseResult> results) noexcept {
+  MANKAI_ASSERT(digests.size() == results.size());
+  std::ranges::transform(digests, results.begin(), [this](Digest digest) {
+    const std::uint32_t smallest = with_counters(layout_, [&]<class Counters>(Counters) {
+      return kernel::reference::uncount_key_concurrent<Counters>(words_, shape_, digest);
+    });
+    return smallest == 0                       ? EraseResult::absent
+           : smallest == kernel::kStuckCounter ? EraseResult::stuck
+                                               : EraseResult::erased;
+  });
+  return static_cast<std::uint64_t>(std::ranges::count(results, EraseResult::erased));
+}
+
+void CountingBloom::count_again(std::uint64_t keys) noexcept {
+  image().set_keys_inserted(keys);
+  image().set_state(kSaturatedCells, kernel::count_stuck(words_, image().words().size()));
 }
 
 // A key with all counters stuck after an erase had them before: none has changed. Reports and counts these keys.

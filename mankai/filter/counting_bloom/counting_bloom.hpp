@@ -115,6 +115,12 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   void estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept;
   void erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept;
 
+  /// As AnyFilter's functions of these names.
+  [[nodiscard]] std::uint64_t observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+  [[nodiscard]] std::uint64_t erase_concurrent(std::span<const Digest> digests,
+                                               std::span<EraseResult> results) noexcept;
+  void count_again(std::uint64_t keys) noexcept;
+
   [[nodiscard]] Result<void> merge(const CountingBloom& other);
 
   void relocate(const Mover& mover) noexcept {
@@ -155,6 +161,7 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept;
   void count_inserted(std::uint64_t keys, std::uint64_t stuck) noexcept;
   void count_erased(std::uint64_t keys) noexcept;
+  bool insert_absent(Digest digest) noexcept;
   std::uint64_t refuse_stuck(std::span<const Digest> digests, std::span<EraseResult> results) const noexcept;
 
   // Adjacent, so that a query loads one cache line of the object.
@@ -168,5 +175,6 @@ static_assert(BatchFilter<CountingBloom>);
 static_assert(MergeableFilter<CountingBloom>);
 static_assert(DeletableFilter<CountingBloom>);
 static_assert(FrequencyFilter<CountingBloom>);
+static_assert(ConcurrentFilter<CountingBloom>);
 
 }  // namespace mankai

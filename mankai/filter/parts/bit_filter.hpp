@@ -62,17 +62,11 @@ class BitFilter : public FlatFilter<Derived> {
   /// As insert_concurrent, also beside other processes: `seen` reports which keys were present. Returns how many were
   /// absent and does not count them: one counter for all writers would cost more than the inserts.
   [[nodiscard]] std::uint64_t observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) noexcept {
-    MANKAI_ASSERT(digests.size() == seen.size());
-    ops_->may_contain(words_, shape_, digests.data(), digests.size(), seen.data());
-    std::uint64_t absent = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      if (!seen[i]) {
-        seen[i] = !Layout::insert_concurrent(words_, shape_, digests[i]);
-        absent += seen[i] ? 0U : 1U;
-      }
-    }
-    return absent;
+    return this->observe_absent(digests, seen,
+                                [this](Digest digest) { return Layout::insert_concurrent(words_, shape_, digest); });
   }
+  /// As AnyFilter::count_again.
+  void count_again(std::uint64_t keys) noexcept { image().set_keys_inserted(keys); }
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(digests.size() == outcomes.size());
     ops_->may_contain(words_, shape_, digests.data(), digests.size(), outcomes.data());

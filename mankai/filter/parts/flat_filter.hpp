@@ -57,6 +57,22 @@ class FlatFilter : public FilterBase {
     });
   }
 
+  /// Observes beside other threads and processes: `insert(digest)` is called for absent keys, and returns whether it
+  /// made the key present. Returns how many it did.
+  template <class Insert>
+  [[nodiscard]] std::uint64_t observe_absent(std::span<const Digest> digests, std::span<bool> seen,
+                                             const Insert& insert) noexcept {
+    static_cast<const Derived&>(*this).may_contain(digests, seen);
+    std::uint64_t absent = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (!seen[i]) {
+        seen[i] = !insert(digests[i]);
+        absent += seen[i] ? 0U : 1U;
+      }
+    }
+    return absent;
+  }
+
   // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): BitFilter, between it and the kinds, makes one, too
   explicit FlatFilter(Image image) noexcept : FilterBase(std::move(image)) {}
 };

@@ -33,9 +33,11 @@ void copy_words(std::span<const std::byte> from, std::byte* to) noexcept {
   }
 }
 
-void seal_with(std::span<std::byte> image, std::uint64_t keys) noexcept {
-  std::memcpy(image.data() + offsetof(ImageHeader, keys_inserted), &keys, sizeof(keys));
-  seal_image(image);
+// The filter of a copy of shared cells, whose header has the counts of the moment when sharing began.
+Result<AnyFilter> filter_of(Region copy, std::uint64_t keys, const Memory& memory) {
+  MANKAI_ASSIGN(auto filter, filter_from_region(std::move(copy), Trust::fast, memory));
+  MANKAI_TRY(filter.count_again(keys));
+  return filter;
 }
 
 Result<StoreFooter> footer_to_keep(const std::string& path, std::uint64_t store_id, FileCalls& calls) {
@@ -59,6 +61,8 @@ SharedCounts counts_in(const std::byte* header) noexcept {
     counts.sequence += load_word(slot.observed, std::memory_order_acquire);
     counts.keys += load_word(slot.inserted, std::memory_order_acquire);
   }
+  // A process that was killed may not have counted a key that another one then forgot.
+  counts.keys = static_cast<std::int64_t>(counts.keys) < 0 ? 0 : counts.keys;
   return counts;
 }
 
@@ -124,10 +128,10 @@ Result<AnyFilter> read_shared(const OpenFile& file, const Memory& memory, std::u
   const SharedCounts counts = counts_in(start.data());
   MANKAI_ASSIGN(auto image, Region::allocate(memory, file.size() - kSharedPage));
   MANKAI_TRY(file.read(kSharedPage, image.bytes()));
-  MANKAI_TRY(read_header(image.bytes(), image.size()));
-  seal_with(image.bytes(), counts.keys);
+  MANKAI_ASSIGN(auto filter, filter_of(std::move(image), counts.keys, memory));
+  static_cast<void>(filter.seal_parts());
   sequence = counts.sequence;
-  return filter_from_region(std::move(image), Trust::fast, memory);
+  return filter;
 }
 
 Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const MappedFile& cells,
@@ -139,13 +143,11 @@ Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const
   MANKAI_ASSIGN(auto copy, Region::allocate(memory, image.size()));
   copy_words(image, copy.bytes().data());
   // Damaged by a process that shares it, it must not replace the file.
-  MANKAI_TRY(within(shared_path(path), read_header(copy.bytes(), copy.size())));
-  seal_with(copy.bytes(), counts.keys);
+  MANKAI_ASSIGN(auto filter, within(shared_path(path), filter_of(std::move(copy), counts.keys, memory)));
   MANKAI_ASSIGN(auto file, NewFile::create(path, Existing::replace, &lock, calls));
   footer.sequence = counts.sequence;
   footer.is_open = 0;
-  const std::array<std::span<const std::byte>, 1> parts{copy.bytes()};
-  MANKAI_TRY(write_store(file, parts, footer));
+  MANKAI_TRY(write_store(file, filter.seal_parts(), footer));
   MANKAI_TRY(file.put_in_place());
   return counts.sequence;
 }
