@@ -4,6 +4,7 @@
 /// Method: keys are numbered, and observed in this order by two handles in turn. At a moment the file must open for
 /// readers, for those that share it, and for a writer that does not, and have all keys before some number: if the
 /// processes ended, those whose call has returned; if the machine did, those before the durable sequence.
+/// Where keys can be forgotten, one comes and goes in between.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,13 @@ const std::string kPath = "/disk/seen.mk";
 constexpr std::size_t kKeys = 120;
 constexpr std::uint64_t kSeeds = 8;
 
-Result<AnyFilter> made() { return create_filter(parse_spec("blocked-bloom:keys=300,fpr=1e-9,seed=5").value()); }
+class SharedCrash : public testing::TestWithParam<std::string> {};
+
+bool can_forget() { return SharedCrash::GetParam() == "counting-bloom"; }
+
+Result<AnyFilter> made() {
+  return create_filter(parse_spec(SharedCrash::GetParam() + ":keys=300,fpr=1e-6,seed=5").value());
+}
 
 StoreOptions options_on(FileCalls& calls) { return {.durability = Durability::never, .calls = &calls}; }
 
@@ -38,6 +45,17 @@ void observe(SharedFilter& filter, std::size_t number) {
   bool seen = false;
   ASSERT_TRUE(filter.observe({&view, 1}, {&seen, 1}).has_value());
   ASSERT_FALSE(seen);
+}
+
+// A key that is not numbered.
+void observe_and_forget(SharedFilter& filter) {
+  const std::string_view key = "comes and goes";
+  bool seen = false;
+  ASSERT_TRUE(filter.observe({&key, 1}, {&seen, 1}).has_value());
+  ASSERT_FALSE(seen);
+  EraseResult result{};
+  ASSERT_TRUE(filter.forget({&key, 1}, {&result, 1}).has_value());
+  ASSERT_EQ(result, EraseResult::erased);
 }
 
 std::size_t keys_in_order(const AnyFilter& filter) {
@@ -62,8 +80,10 @@ std::vector<Known> run(SimulatedDisk& disk) {
   std::vector<Known> all;
   std::size_t number = 0;
   std::size_t durable = 0;
+  std::vector<std::size_t> numbers;  // of the next key, by sequence
   const auto note = [&](const SharedFilter* filter) {
-    durable = filter == nullptr ? number : std::max<std::size_t>(durable, filter->durable_sequence());
+    numbers.resize(filter == nullptr ? numbers.size() : filter->sequence() + 1, number);
+    durable = filter == nullptr ? number : std::max(durable, numbers[filter->durable_sequence()]);
     all.push_back({.moment = disk.moment(), .observed = number, .durable = durable});
   };
   for (int session = 0; session < 2; ++session) {
@@ -74,6 +94,10 @@ std::vector<Known> run(SimulatedDisk& disk) {
       SharedFilter& filter = i % 2 == 0 || !other ? *one : *other;
       observe(filter, number++);
       note(&filter);
+      if (can_forget() && i % 3 == 0) {
+        observe_and_forget(filter);
+        note(&filter);
+      }
       if (i % 13 == 12) {
         EXPECT_TRUE(filter.sync().has_value());
         note(&filter);
@@ -120,7 +144,7 @@ void expect_keys(SimulatedDisk& disk, std::size_t least, const std::string& wher
   ASSERT_GE(keys_in_order(store->filter()) + 1, keys) << where;
 }
 
-TEST(SharedCrash, what_returned_survives_processes_and_what_is_durable_survives_power_loss) {
+TEST_P(SharedCrash, what_returned_survives_processes_and_what_is_durable_survives_power_loss) {
   SimulatedDisk disk;
   const std::vector<Known> all = run(disk);
   std::size_t disks = 0;
@@ -146,7 +170,7 @@ TEST(SharedCrash, what_returned_survives_processes_and_what_is_durable_survives_
 }
 
 // Power is lost after a writer has opened a file that killed processes left.
-TEST(SharedCrash, cells_of_dead_processes_are_saved_before_they_are_removed) {
+TEST_P(SharedCrash, cells_of_dead_processes_are_saved_before_they_are_removed) {
   SimulatedDisk disk;
   std::size_t observed = 0;
   SharedFilter filter = SharedFilter::open(kPath, made, options_on(disk)).value();
@@ -178,7 +202,7 @@ void observe_ten(SharedFilter& filter, std::size_t& observed) {
   }
 }
 
-TEST(SharedCrash, calls_that_fail_lose_nothing_that_was_told) {
+TEST_P(SharedCrash, calls_that_fail_lose_nothing_that_was_told) {
   for (const Failure failure : {Failure::io, Failure::no_space, Failure::interrupted, Failure::short_transfer}) {
     bool has_failed = true;
     for (std::size_t number = 0; has_failed; ++number) {
@@ -210,6 +234,8 @@ TEST(SharedCrash, calls_that_fail_lose_nothing_that_was_told) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, SharedCrash, testing::Values("blocked-bloom", "counting-bloom"));
 
 }  // namespace
 }  // namespace mankai::test
