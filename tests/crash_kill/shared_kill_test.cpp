@@ -240,7 +240,7 @@ TEST_P(SharedKill, checkpoints_continue_when_the_process_that_makes_them_dies) {
       }
     }
     const std::uint64_t before = seen.durable_sequence();
-    while (seen.durable_sequence() < before + 3 * kBatch) {
+    while (seen.durable_sequence() < before + std::uint64_t{3} * kBatch) {
       listen();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
@@ -248,7 +248,7 @@ TEST_P(SharedKill, checkpoints_continue_when_the_process_that_makes_them_dies) {
     listen();
     observe_batch(seen, 0);
     ASSERT_TRUE(seen.sync().has_value());
-    EXPECT_GE(seen.durable_sequence(), before + 4 * kBatch);
+    EXPECT_GE(seen.durable_sequence(), before + std::uint64_t{4} * kBatch);
   }
 }
 
