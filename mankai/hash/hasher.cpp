@@ -8,6 +8,7 @@
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "mankai/hash/detail/nh_siphash.hpp"
+#include "mankai/hash/detail/xxh3_batch.hpp"
 #include "mankai/hash/murmur3.hpp"
 
 // In this file only: keys of less than 240 bytes need no dispatch, and inlining saves 1.5 ns per key.
@@ -51,6 +52,24 @@ void hash_each(std::span<const Key> keys, std::span<Digest> digests, const Hash&
   for (std::size_t i = 0; i < keys.size(); ++i) {
     digests[i] = hash(keys[i]);
   }
+}
+
+void xxh3_numbered(std::span<const std::string_view> keys, std::span<const std::uint8_t> numbers, std::uint64_t seed,
+                   Digest* digests) noexcept {
+  for (const std::uint8_t number : numbers) {
+    digests[number] = xxh3(keys[number], seed);
+  }
+}
+
+void xxh3_all(std::span<const std::string_view> keys, std::uint64_t seed, std::span<Digest> digests) noexcept {
+  if (!xxh3_batch::pays(keys)) {
+    return hash_each(keys, digests, [seed](std::string_view key) { return xxh3(key, seed); });
+  }
+  MANKAI_ASSERT(keys.size() == digests.size());
+  xxh3_batch::Secret secret;
+  static_assert(sizeof(secret) == XXH3_SECRET_DEFAULT_SIZE);
+  XXH3_generateSecret_fromSeed(secret.data(), seed);
+  xxh3_batch::hash(secret, seed, keys, xxh3_numbered, digests.data());
 }
 
 }  // namespace
@@ -113,8 +132,7 @@ void Hasher::operator()(std::span<const std::string_view> keys, std::span<Digest
     return nh_siphash::digests(nh_siphash::expanded_key(spec_.seed), keys, digests);
   }
   if (spec_.kind == HashKind::xxh3) {
-    const std::uint64_t seed = spec_.seed[0];
-    return hash_each(keys, digests, [seed](std::string_view key) { return xxh3(key, seed); });
+    return xxh3_all(keys, spec_.seed[0], digests);
   }
   hash_each(keys, digests, [this](std::string_view key) { return slower(key, spec_); });
 }

@@ -1,8 +1,6 @@
 // The keyed hash against a slow implementation of its definition (docs/formats/image.md), which shares nothing with it.
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "mankai/hash/hasher.hpp"
+#include "tests/support/guarded_page.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai {
@@ -130,28 +129,6 @@ std::uint64_t slow_nh_siphash(const Seed& seed, std::string_view text) {
   return slow_siphash(1, 3, {words[0], words[1]}, sums);
 }
 
-// A page's bytes between two pages that nobody may read.
-class GuardedPage {
- public:
-  GuardedPage()
-      : bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
-        mapping_(static_cast<char*>(mmap(nullptr, 3 * bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    EXPECT_NE(mapping_, MAP_FAILED);
-    EXPECT_EQ(mprotect(mapping_ + bytes_, bytes_, PROT_READ | PROT_WRITE), 0);
-  }
-  GuardedPage(const GuardedPage&) = delete;
-  GuardedPage& operator=(const GuardedPage&) = delete;
-  GuardedPage(GuardedPage&&) = delete;
-  GuardedPage& operator=(GuardedPage&&) = delete;
-  ~GuardedPage() { munmap(mapping_, 3 * bytes_); }
-
-  [[nodiscard]] std::span<char> bytes() const { return {mapping_ + bytes_, bytes_}; }
-
- private:
-  std::size_t bytes_;
-  char* mapping_;
-};
-
 constexpr std::size_t kLengths = 1101;
 
 TEST(NhSiphash, agrees_with_its_definition_at_every_length) {
@@ -216,7 +193,7 @@ TEST(NhSiphash, an_integer_is_its_eight_bytes) {
 // Goal: no byte outside a key is read, and neighbors in a batch do not change its digest. Method: every length at both
 // ends of a page between pages that cannot be read, one by one and as batches of 1 to 200 keys.
 TEST(Hasher, batches_equal_single_calls_at_both_ends_of_a_page) {
-  const GuardedPage page;
+  const test::GuardedPage page;
   const std::string drawn = test::Random(3).bytes(page.bytes().size());
   std::ranges::copy(drawn, page.bytes().begin());
   std::vector<std::string_view> keys;

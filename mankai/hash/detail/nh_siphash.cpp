@@ -25,6 +25,8 @@ namespace {
 
 /// Keys of a batch that are summed before SipHash hashes their sums in vectors.
 constexpr std::size_t kWindow = 64;
+/// How many keys before a key its bytes are asked for.
+constexpr std::size_t kAhead = 16;
 /// Smaller batches are hashed one by one.
 constexpr std::size_t kLeastForVectors = 8;
 /// Keys of up to this many bytes use half of the pairs.
@@ -236,11 +238,19 @@ Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
   return finish(hash, 1);
 }
 
-// At most a window of keys. All lanes of `sums` that are used are written first.
+void ask_for(std::string_view text) noexcept {
+  __builtin_prefetch(text.data());
+  __builtin_prefetch(text.data() + kCacheLineBytes);
+}
+void ask_for(std::uint64_t /*number*/) noexcept {}
+
+// At most a window of keys. All lanes of `sums` that are used are written first. `ahead`: as many keys to ask for.
 template <class Key>
-void digest_window(const ExpandedKey& key, std::span<const Key> keys, Sums& sums, Digest* out) noexcept {
+void digest_window(const ExpandedKey& key, std::span<const Key> keys, const Key* ahead, Sums& sums,
+                   Digest* out) noexcept {
   std::array<std::uint64_t, kWindow> digests;
   for (std::size_t i = 0; i < keys.size(); ++i) {
+    ask_for(ahead[i]);
     // A long key's lane is unused; its digest is computed below.
     if (!is_long(keys[i])) [[likely]] {
       const Wide sum = sum_of(key, keys[i]);
@@ -269,7 +279,9 @@ void digest_each(const ExpandedKey& key, std::span<const Key> keys, std::span<Di
   Sums sums{};
   for (std::size_t start = 0; start < keys.size(); start += kWindow) {
     const std::size_t count = std::min(kWindow, keys.size() - start);
-    digest_window(key, keys.subspan(start, count), sums, digests.data() + start);
+    const bool has_more = keys.size() - start >= count + kAhead;
+    digest_window(key, keys.subspan(start, count), keys.data() + start + (has_more ? kAhead : 0), sums,
+                  digests.data() + start);
   }
 }
 

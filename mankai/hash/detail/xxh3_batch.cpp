@@ -1,0 +1,371 @@
+#include "mankai/hash/detail/xxh3_batch.hpp"
+
+#include <algorithm>
+
+#include "mankai/base/bits.hpp"
+
+// This file is compiled once per instruction set by Highway's foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mankai/hash/detail/xxh3_batch.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+#ifndef MANKAI_HASH_XXH3_BATCH_ONCE
+#define MANKAI_HASH_XXH3_BATCH_ONCE
+namespace mankai::xxh3_batch {
+namespace {
+
+constexpr std::size_t kBlockBytes = 16;
+constexpr std::size_t kMostBytes = 8 * kBlockBytes;
+
+/// How keys are hashed: vectors hash 17 to 32, 33 to 64 and 65 to 128 bytes, XXH3 itself all others.
+enum Sort : std::uint8_t { kTwoBlocks, kFourBlocks, kEightBlocks, kOther, kSorts };
+
+constexpr Sort sort_of(std::size_t bytes) {
+  return bytes <= kBlockBytes || bytes > kMostBytes ? kOther
+         : bytes <= 2 * kBlockBytes                 ? kTwoBlocks
+         : bytes <= 4 * kBlockBytes                 ? kFourBlocks
+                                                    : kEightBlocks;
+}
+
+// The ends of the lists of all sorts are in one register: in memory they would be a chain of loads and stores.
+constexpr unsigned kEndBits = 16;
+constexpr std::uint64_t kEndMask = 0xffff;
+
+constexpr std::size_t kLengths = 256;
+constexpr auto kShiftOfLength = [] {
+  std::array<std::uint8_t, kLengths> shifts{};
+  for (std::size_t bytes = 0; bytes < kLengths; ++bytes) {
+    shifts[bytes] = static_cast<std::uint8_t>(kEndBits * sort_of(bytes));
+  }
+  return shifts;
+}();
+
+// No branch: which keys are long is not predictable.
+constexpr unsigned shift_of(std::size_t bytes) {
+  const std::size_t all_if_long = std::size_t{0} - static_cast<std::size_t>(bytes >= kLengths);
+  return kShiftOfLength[(bytes | all_if_long) % kLengths];
+}
+
+// [Collet2019]
+constexpr std::uint64_t kLengthFactor = 0x9e3779b185ebca87U;
+constexpr std::uint64_t kAvalancheFactor = 0x165667919e3779f9U;
+
+}  // namespace
+}  // namespace mankai::xxh3_batch
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mankai::xxh3_batch {
+namespace HWY_NAMESPACE {
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2  // or a better one
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<std::uint64_t, 8>;
+using Vector = hn::Vec<Tag>;
+constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+
+struct Key {
+  HWY_INLINE const std::uint8_t* end() const { return first + bytes; }
+  const std::uint8_t* first;
+  std::size_t bytes;
+};
+
+// The keys of a window, a list for each sort. What vectors hash is filled up by copies of the last key.
+class Sorted {
+ public:
+  static constexpr std::size_t kMost = kWindow + kLanes - 1;
+
+  // Not inlined, so that the loop keeps its registers.
+  HWY_NOINLINE explicit Sorted(std::span<const std::string_view> keys) {
+    std::uint64_t ends = 0;
+    for (std::size_t sort = 0; sort < kSorts; ++sort) {
+      ends |= start(sort) << (kEndBits * sort);
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const unsigned shift = shift_of(keys[i].size());
+      const std::size_t place = ends >> shift & kEndMask;
+      numbers_[place] = static_cast<std::uint8_t>(i);
+      firsts_[place] = reinterpret_cast<const std::uint8_t*>(keys[i].data());
+      lengths_[place] = keys[i].size();
+      ends += std::uint64_t{1} << shift;
+    }
+    for (std::size_t sort = 0; sort < kSorts; ++sort) {
+      const std::size_t end = ends >> (kEndBits * sort) & kEndMask;
+      counts_[sort] = end - start(sort);
+      if (sort != kOther && counts_[sort] != 0) {
+        std::fill_n(firsts_ + end, kLanes - 1, firsts_[end - 1]);
+        std::fill_n(lengths_ + end, kLanes - 1, lengths_[end - 1]);
+      }
+    }
+  }
+
+  HWY_INLINE std::size_t count(Sort sort) const { return counts_[sort]; }
+  HWY_INLINE const std::uint8_t* numbers(Sort sort) const { return numbers_ + start(sort); }
+  HWY_INLINE const std::uint64_t* lengths(Sort sort) const { return lengths_ + start(sort); }
+  HWY_INLINE Key key(Sort sort, std::size_t i) const { return {firsts_[start(sort) + i], lengths_[start(sort) + i]}; }
+
+ private:
+  HWY_INLINE static constexpr std::size_t start(std::size_t sort) { return kMost * sort; }
+
+  std::uint8_t numbers_[kSorts * kMost];
+  const std::uint8_t* firsts_[kSorts * kMost];
+  std::uint64_t lengths_[kSorts * kMost];
+  std::size_t counts_[kSorts];
+};
+
+// Loads --------------------------------------------------------------------------------------------------------------
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const std::uint8_t* bytes) {
+  return hn::BitCast(d, hn::LoadU(hn::Repartition<std::uint8_t, D>(), bytes));
+}
+
+// Blocks at(0), at(1) …
+template <class D, class At>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const At& at, std::size_t first = 0) {
+  if constexpr (hn::MaxLanes(D()) == 2) {
+    return load(d, at(first));
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, at, first + hn::MaxLanes(D()) / 4), load_blocks(half, at, first));
+  }
+}
+
+// Two blocks of a key; in wider vectors, those of another above them.
+template <class D>
+HWY_INLINE hn::Vec<D> load_pairs(D d, const std::uint8_t* pair, [[maybe_unused]] const std::uint8_t* other) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return load(d, pair);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load(half, other), load(half, pair));
+  }
+}
+
+// Products -----------------------------------------------------------------------------------------------------------
+
+HWY_INLINE Vector multiply_halves(Vector a, Vector b) {
+  const hn::Repartition<std::uint32_t, Tag> halves;
+  return hn::MulEven(hn::BitCast(halves, a), hn::BitCast(halves, b));
+}
+
+HWY_INLINE Vector odd_even_halves(Vector odd, Vector even) {
+  const hn::Repartition<std::uint32_t, Tag> halves;
+  return hn::BitCast(Tag(), hn::OddEven(hn::BitCast(halves, odd), hn::BitCast(halves, even)));
+}
+
+// The two halves of each 128-bit product, xored.
+HWY_INLINE Vector folded_products(Vector a, Vector b) {
+  const Tag d;
+  const Vector a_high = hn::ShiftRight<32>(a);
+  const Vector b_high = hn::ShiftRight<32>(b);
+  const Vector low = multiply_halves(a, b);
+  const Vector carried = hn::Add(multiply_halves(a_high, b), hn::ShiftRight<32>(low));
+  const Vector crossed = hn::Add(multiply_halves(a, b_high), hn::And(carried, hn::Set(d, 0xffffffffU)));
+  const Vector high =
+      hn::Add(hn::Add(multiply_halves(a_high, b_high), hn::ShiftRight<32>(carried)), hn::ShiftRight<32>(crossed));
+  return hn::Xor(high, odd_even_halves(hn::ShiftLeft<32>(crossed), low));
+}
+
+// Words of the secret for the blocks in a vector.
+using Words = std::array<std::uint8_t, 8>;
+
+struct Masks {
+  HWY_INLINE Masks(const Secret& secret, const Words& head_words, const Words& tail_words)
+      : heads(of(secret, head_words)), tails(of(secret, tail_words)) {}
+
+  HWY_INLINE static Vector of(const Secret& secret, const Words& words) {
+    alignas(64) std::uint64_t mask[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      mask[i] = secret[words[i]];
+    }
+    return hn::Load(Tag(), mask);
+  }
+
+  Vector heads;
+  Vector tails;
+};
+
+// XXH3 takes blocks from the start and from the end in turns, each with the next two words of its secret. Vectors have
+// the last blocks in the order of the key, so backwards.
+struct AllMasks {
+  HWY_INLINE explicit AllMasks(const Secret& secret)
+      : two(secret, {0, 1, 0, 1, 0, 1, 0, 1}, {2, 3, 2, 3, 2, 3, 2, 3}),
+        four(secret, {0, 1, 4, 5, 0, 1, 4, 5}, {6, 7, 2, 3, 6, 7, 2, 3}),
+        eight(secret, kLanes == 4 ? Words{8, 9, 12, 13} : Words{0, 1, 4, 5, 8, 9, 12, 13},
+              kLanes == 4 ? Words{14, 15, 10, 11} : Words{14, 15, 10, 11, 6, 7, 2, 3}) {}
+
+  Masks two;
+  Masks four;
+  Masks eight;  // narrower vectors: of the inner four
+};
+
+// The products of block i of `heads` and of `tails` are in lanes 2 i and 2 i + 1.
+HWY_INLINE Vector products(Vector heads, Vector tails, const Masks& masks) {
+  const Tag d;
+  const Vector a = hn::Xor(heads, masks.heads);
+  const Vector b = hn::Xor(tails, masks.tails);
+  return folded_products(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+}
+
+template <class D>
+HWY_INLINE Vector four_products(D d, const Masks& masks, const Key& key, const Key& other) {
+  return products(load_pairs(d, key.first, other.first),
+                  load_pairs(d, key.end() - 2 * kBlockBytes, other.end() - 2 * kBlockBytes), masks);
+}
+
+// Those of the fourth block from either side are zeroed if the key has only six blocks.
+HWY_INLINE Vector zero_fourth(Vector products, const Key& key) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  constexpr bool kNarrow = kLanes == 4;
+  alignas(64) static constexpr std::uint64_t kHas[2][8] = {{kAll, 0, kNarrow ? 0 : kAll, kAll, kAll, kAll, 0, kAll},
+                                                           {kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll}};
+  return hn::And(products, hn::Load(Tag(), kHas[static_cast<std::size_t>(key.bytes > 6 * kBlockBytes)]));
+}
+
+// Summed to four lanes per key.
+template <class D>
+HWY_INLINE Vector eight_products(D d, const AllMasks& masks, const Key& key, const Key& other) {
+  constexpr std::size_t kHalfBytes = kMostBytes / 2;
+  const auto inner = [&](const Key& each, std::size_t at) HWY_ATTR {
+    return zero_fourth(products(load(d, each.first + at), load(d, each.end() - kHalfBytes), masks.eight), each);
+  };
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::Add(four_products(d, masks.four, key, other), inner(key, kHalfBytes / 2));
+  } else {
+    const Vector low = inner(key, 0);
+    const Vector high = inner(other, 0);
+    return hn::Add(hn::ConcatLowerLower(d, high, low), hn::ConcatUpperUpper(d, high, low));
+  }
+}
+
+// Sums ---------------------------------------------------------------------------------------------------------------
+
+// Lanes 2 i and 2 i + 1 of `even`, summed, in lane 2 i; those of `odd` in lane 2 i + 1.
+HWY_INLINE Vector add_twos(Vector even, Vector odd) {
+  const Tag d;
+  return hn::Add(hn::InterleaveLower(d, even, odd), hn::InterleaveUpper(d, even, odd));
+}
+
+// The same with four lanes of four vectors.
+HWY_INLINE Vector add_fours(Vector a, Vector b, Vector c, Vector d) {
+  const Vector ab = add_twos(a, b);
+  const Vector cd = add_twos(c, d);
+  return hn::Add(hn::OddEvenBlocks(cd, ab), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(ab, cd)));
+}
+
+// The sums of the products of as many keys as a vector has lanes.
+template <Sort kSort>
+HWY_INLINE Vector sums(const AllMasks& masks, const Sorted& sorted, std::size_t first) {
+  const Tag d;
+  const auto key = [&](std::size_t i) HWY_ATTR { return sorted.key(kSort, first + i); };
+  if constexpr (kSort == kTwoBlocks) {
+    const auto every_second = [&](std::size_t from) HWY_ATTR {
+      return products(load_blocks(d, [&](std::size_t i) HWY_ATTR { return key(from + 2 * i).first; }),
+                      load_blocks(d, [&](std::size_t i) HWY_ATTR { return key(from + 2 * i).end() - kBlockBytes; }),
+                      masks.two);
+    };
+    return add_twos(every_second(0), every_second(1));
+  } else {
+    const auto pair = [&](std::size_t i) HWY_ATTR {
+      const Key one = key(i);
+      const Key other = key(i + kLanes - 4);
+      return kSort == kFourBlocks ? four_products(d, masks.four, one, other) : eight_products(d, masks, one, other);
+    };
+    return add_fours(pair(0), pair(1), pair(2), pair(3));
+  }
+}
+
+// Asks for the bytes of as many keys of the next windows as are hashed, and removes them from `ahead`.
+HWY_INLINE void ask(std::span<const std::string_view>& ahead) {
+  if (ahead.size() >= kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      __builtin_prefetch(ahead[i].data());
+      __builtin_prefetch(ahead[i].data() + kCacheLineBytes);
+    }
+    ahead = ahead.subspan(kLanes);
+  }
+}
+
+template <Sort kSort>
+HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, std::span<const std::string_view>& ahead,
+                          Digest* digests) {
+  const Tag d;
+  std::uint64_t hashes[Sorted::kMost];
+  for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
+    ask(ahead);
+    const Vector lengths = hn::LoadU(d, sorted.lengths(kSort) + i);
+    Vector hash = hn::Add(sums<kSort>(masks, sorted, i), hn::Mul(lengths, hn::Set(d, kLengthFactor)));
+    hash = hn::Mul(hn::Xor(hash, hn::ShiftRight<37>(hash)), hn::Set(d, kAvalancheFactor));
+    hn::StoreU(hn::Xor(hash, hn::ShiftRight<32>(hash)), d, hashes + i);
+  }
+  for (std::size_t i = 0; i < sorted.count(kSort); ++i) {
+    digests[sorted.numbers(kSort)[i]].value = hashes[i];
+  }
+}
+
+}  // namespace
+
+// NOLINTBEGIN(misc-use-internal-linkage): Highway's table needs names with external linkage.
+bool has_wide_vectors() { return true; }
+
+void hash_windows(const Secret& secret, std::uint64_t seed, std::span<const std::string_view> keys, Plain plain,
+                  Digest* digests) {
+  const AllMasks masks(secret);
+  for (std::size_t start = 0; start < keys.size(); start += kWindow) {
+    const auto window = keys.subspan(start, std::min(kWindow, keys.size() - start));
+    auto ahead = keys.subspan(start + window.size());
+    const Sorted sorted(window);
+    hash_list<kTwoBlocks>(masks, sorted, ahead, digests + start);
+    hash_list<kFourBlocks>(masks, sorted, ahead, digests + start);
+    hash_list<kEightBlocks>(masks, sorted, ahead, digests + start);
+    plain(window, {sorted.numbers(kOther), sorted.count(kOther)}, seed, digests + start);
+  }
+}
+
+#else
+
+// Narrower vectors take as long as XXH3 with its mispredictions.
+bool has_wide_vectors() { return false; }
+void hash_windows(const Secret& /*secret*/, std::uint64_t /*seed*/, std::span<const std::string_view> /*keys*/,
+                  Plain /*plain*/, Digest* /*digests*/) {}
+// NOLINTEND(misc-use-internal-linkage)
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mankai::xxh3_batch
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mankai::xxh3_batch {
+namespace {
+
+HWY_EXPORT(has_wide_vectors);
+HWY_EXPORT(hash_windows);
+
+}  // namespace
+
+bool pays(std::span<const std::string_view> keys) noexcept {
+  constexpr std::size_t kSample = 16;
+  if (keys.size() < kSample) {
+    return false;
+  }
+  const auto longer = std::ranges::count_if(keys.first(kSample), [](std::string_view key) {
+    return key.size() > 2 * kBlockBytes && key.size() <= kMostBytes;
+  });
+  return static_cast<std::size_t>(longer) >= kSample / 2 && HWY_DYNAMIC_DISPATCH(has_wide_vectors)();
+}
+
+void hash(const Secret& secret, std::uint64_t seed, std::span<const std::string_view> keys, Plain plain,
+          Digest* digests) noexcept {
+  HWY_DYNAMIC_DISPATCH(hash_windows)(secret, seed, keys, plain, digests);
+}
+
+}  // namespace mankai::xxh3_batch
+#endif
