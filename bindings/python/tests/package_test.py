@@ -347,6 +347,15 @@ class ArrayTest(unittest.TestCase):
             self.filter.contains_many(Exporter(b"g", [None, bytes(16)], 2))
 
     @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
+    def test_numpy_texts_end_before_the_zeros_that_fill_them_up(self):
+        for width in range(1, 40):
+            keys = [b"x" * length for length in range(width + 1)] + [b"\0" * (width - 1) + b"\x80", b"a\0b"[:width]]
+            log = mankai.Filter("blocked-bloom:keys=1000,fpr=1e-6")
+            log.update([key.rstrip(b"\0") for key in keys])
+            self.assertTrue(all(log.contains_many(numpy.array(keys, dtype=f"S{width}"))), width)
+            self.assertEqual(list(log.contains_many(numpy.array([b"y" * width, b"x"], dtype=f"S{width}"))), [False, True])
+
+    @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
     def test_numpy(self):
         keys = ["a", "nothing", "bcd", ""]
         expected = [True, False, True, True]
