@@ -1,6 +1,7 @@
 #include "mankai/hash/detail/xxh3_batch.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "mankai/base/bits.hpp"
 
@@ -312,7 +313,7 @@ HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, std::span
 }  // namespace
 
 // NOLINTBEGIN(misc-use-internal-linkage): Highway's table needs names with external linkage.
-bool has_wide_vectors() { return true; }
+std::size_t lanes() { return kLanes; }
 
 void hash_windows(const Secret& secret, std::uint64_t seed, std::span<const std::string_view> keys, Plain plain,
                   Digest* digests) {
@@ -331,7 +332,7 @@ void hash_windows(const Secret& secret, std::uint64_t seed, std::span<const std:
 #else
 
 // Narrower vectors take as long as XXH3 with its mispredictions.
-bool has_wide_vectors() { return false; }
+std::size_t lanes() { return 0; }
 void hash_windows(const Secret& /*secret*/, std::uint64_t /*seed*/, std::span<const std::string_view> /*keys*/,
                   Plain /*plain*/, Digest* /*digests*/) {}
 // NOLINTEND(misc-use-internal-linkage)
@@ -346,7 +347,7 @@ HWY_AFTER_NAMESPACE();
 namespace mankai::xxh3_batch {
 namespace {
 
-HWY_EXPORT(has_wide_vectors);
+HWY_EXPORT(lanes);
 HWY_EXPORT(hash_windows);
 
 }  // namespace
@@ -356,10 +357,16 @@ bool pays(std::span<const std::string_view> keys) noexcept {
   if (keys.size() < kSample) {
     return false;
   }
-  const auto longer = std::ranges::count_if(keys.first(kSample), [](std::string_view key) {
-    return key.size() > 2 * kBlockBytes && key.size() <= kMostBytes;
-  });
-  return static_cast<std::size_t>(longer) >= kSample / 2 && HWY_DYNAMIC_DISPATCH(has_wide_vectors)();
+  const auto sample = keys.first(kSample);
+  const auto longer = std::ranges::count_if(
+      sample, [](std::string_view key) { return key.size() > 2 * kBlockBytes && key.size() <= kMostBytes; });
+  if (static_cast<std::size_t>(longer) < kSample / 2) {
+    return false;
+  }
+  // Where XXH3 takes the same branches for all keys, it mispredicts none; only the widest vectors are as fast then.
+  const auto branches = [](std::string_view key) { return (key.size() - 1) / (2 * kBlockBytes); };
+  const bool are_alike = std::ranges::adjacent_find(sample, std::ranges::not_equal_to(), branches) == sample.end();
+  return HWY_DYNAMIC_DISPATCH(lanes)() >= (are_alike ? 8 : 4);
 }
 
 void hash(const Secret& secret, std::uint64_t seed, std::span<const std::string_view> keys, Plain plain,

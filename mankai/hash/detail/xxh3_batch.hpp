@@ -27,7 +27,8 @@ using Plain = void (*)(std::span<const std::string_view> keys, std::span<const s
                        std::uint64_t seed, Digest* digests) noexcept;
 
 /// Whether `hash` is faster than XXH3 itself: with wide vectors, for batches that are not small, if half of the first
-/// keys have 33 to 128 bytes. For shorter ones it would take twice as long. Cost: 10 ns.
+/// keys have 33 to 128 bytes, and with AVX2 if their lengths differ. For shorter ones it would take twice as long.
+/// Cost: 10 ns.
 [[nodiscard]] bool pays(std::span<const std::string_view> keys) noexcept;
 
 /// Asks for the bytes of a key a window before it is hashed. Requires: pays(keys). Shape: keys[c], digests[c].
