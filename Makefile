@@ -113,6 +113,13 @@ lab: build ## what published sources claim, measured: the report in build/lab/in
 	$(call NEED,lab)
 	@build/bin/mankai lab --out build/lab $(if $(wildcard ../shared/data),--data ../shared/data)
 
+.PHONY: lab-mutants
+lab-mutants: ## each counted claim of the full run must change its verdict under a broken filter or a wrong formula; hours
+	$(call SAY,lab-mutants: every claim of every source must be able to fail)
+	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
+	@cmake --build build --target lab_frame_test --parallel $(JOBS) $(VERBOSE) $(QUIETLY)
+	@build/tests/lab_frame_test --gtest_brief=1 --gtest_also_run_disabled_tests --gtest_filter='Sources.*can_fail'
+
 .PHONY: lint
 lint: ## clang-format, clang-tidy on everything, layers, citations, dead files, comments
 	$(call SAY,lint: everything)

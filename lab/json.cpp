@@ -65,7 +65,16 @@ Claim claim_of(const Json& json) {
           .reason = text(json, "reason")};
 }
 
-Axis axis_of(const Json& json) { return {.label = text(json, "label"), .is_logarithmic = json.value("log", false)}; }
+std::optional<double> number(const Json& object, const char* key) {
+  return object.contains(key) ? std::optional(object[key].get<double>()) : std::nullopt;
+}
+
+Axis axis_of(const Json& json) {
+  return {.label = text(json, "label"),
+          .is_logarithmic = json.value("log", false),
+          .from = number(json, "from"),
+          .to = number(json, "to")};
+}
 
 Series series_of(const Json& json) {
   Series series{.title = text(json, "title"),
@@ -83,6 +92,7 @@ Series series_of(const Json& json) {
 
 Figure figure_of(const Json& json) {
   Figure figure{.name = text(json, "name"),
+                .place = text(json, "place"),
                 .title = text(json, "title"),
                 .caption = text(json, "caption"),
                 .x = axis_of(json["x"]),
@@ -90,6 +100,12 @@ Figure figure_of(const Json& json) {
                 .columns = json.value("columns", std::vector<std::string>())};
   for (const Json& series : json.value("series", Json::array())) {
     figure.series.push_back(series_of(series));
+  }
+  for (const Json& published : json.value("published", Json::array())) {
+    figure.published.push_back({.title = text(published, "title"),
+                                .place = text(published, "place"),
+                                .points = published["points"].get<decltype(Published::points)>()});
+    MANKAI_ASSERT(!figure.published.back().place.empty());
   }
   return figure;
 }
@@ -200,23 +216,23 @@ bool Words::may_have(const std::string& part, std::string_view id) const {
   return std::ranges::any_of(rows_->json["claims"][part], [id](const Json& row) { return is_of(id, text(row, "id")); });
 }
 
-Source source_from(std::string_view text_of_words, std::vector<Part> parts) {
-  const Json json = Json::parse(text_of_words);
-  Source source{.name = text(json, "name"),
-                .title = text(json, "title"),
-                .origin = text(json, "origin"),
+Source source_from(std::string_view json, std::vector<Part> parts) {
+  const Json parsed = Json::parse(json);
+  Source source{.name = text(parsed, "name"),
+                .title = text(parsed, "title"),
+                .origin = text(parsed, "origin"),
                 .essay = "",
                 .readings = {},
-                .words = std::make_shared<const Words>(text_of_words),
+                .words = std::make_shared<const Words>(json),
                 .parts = std::move(parts)};
-  MANKAI_ASSERT(json["claims"].size() == source.parts.size());
+  MANKAI_ASSERT(parsed["claims"].size() == source.parts.size());
   for (const Part& part : source.parts) {
-    MANKAI_ASSERT(json["claims"].contains(part.title));
+    MANKAI_ASSERT(parsed["claims"].contains(part.title));
   }
-  for (const std::string paragraph : json["essay"]) {
+  for (const std::string paragraph : parsed["essay"]) {
     source.essay += (source.essay.empty() ? "" : "\n\n") + paragraph;
   }
-  for (const Json& reading : json["readings"]) {
+  for (const Json& reading : parsed["readings"]) {
     source.readings.push_back({text(reading, "question"), text(reading, "answer")});
   }
   return source;

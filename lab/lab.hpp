@@ -133,6 +133,8 @@ struct Cell : std::variant<double, std::string> {
 struct Axis {
   std::string label;
   bool is_logarithmic = false;
+  std::optional<double> from{};  ///< ends of the source's axis; unset: what is drawn
+  std::optional<double> to{};
 };
 
 /// Names of columns, and the words that their cells must have.
@@ -150,9 +152,17 @@ struct Series {
   std::optional<std::size_t> color{};  ///< series with the same number share a color; unset: its own
 };
 
+/// What the source prints of a figure, to be drawn over ours.
+struct Published {
+  std::string title{};
+  std::string place{};  ///< where the source prints it
+  std::vector<std::pair<double, double>> points{};
+};
+
 /// A table, and how to draw it. The table is always written, as CSV and on the page; the plot needs gnuplot.
 struct Figure {
-  std::string name;  ///< of its files: letters, digits and hyphens
+  std::string name;     ///< of its files: letters, digits and hyphens
+  std::string place{};  ///< the figure of the source that it draws again, with the source's axes; empty if it has none
   std::string title;
   std::string caption;
   Axis x;
@@ -160,6 +170,7 @@ struct Figure {
   std::vector<std::string> columns{};
   std::vector<std::vector<Cell>> rows{};
   std::vector<Series> series{};
+  std::vector<Published> published{};
 
   /// Adds two series in one color [default: the next one]: the column `formula` as a line, then the measured points.
   void add_series(const std::string& formula, const std::string& title_of_line, Series points);

@@ -1,5 +1,5 @@
-// The frame on small examples, and every source with each planted fault, where a verdict must differ from the recorded
-// one.
+// The frame on small examples, and every source with each mutation: a broken filter or a wrong formula must change each
+// verdict.
 
 #include "lab/lab.hpp"
 
@@ -21,10 +21,9 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Outcome quick_run(const Source& source, Fault fault = Fault::none, std::size_t seeds = 1) {
+Outcome quick_run(const Source& source, std::size_t seeds = 1) {
   Context context;
   context.quick = true;
-  context.fault = fault;
   auto outcome = run(source, context, seeds);
   EXPECT_TRUE(outcome.has_value()) << outcome.error().message();
   return std::move(outcome).value();
@@ -196,7 +195,7 @@ TEST(Run, a_verdict_that_differs_between_seeds_flips) {
     return all;
   }();
   std::vector<Outcome> outcomes;
-  outcomes.push_back(quick_run(source, Fault::none, 10));
+  outcomes.push_back(quick_run(source, 10));
   const Claim& claim = outcomes[0].findings.claims().at(0);
   EXPECT_EQ(claim.verdict, Verdict::reproduced);
   EXPECT_EQ(claim.seeds(), 10U);
@@ -369,6 +368,7 @@ TEST(Page, texts_are_escaped_and_what_cannot_be_drawn_is_a_table) {
       page(outcomes, {}, [](const Figure& figure) -> Result<std::string> { return "<svg>" + figure.name + "</svg>"; });
   EXPECT_NE(drawn.find("<svg>mock-fig</svg>"), std::string::npos) << "names differ between sources";
   EXPECT_NE(drawn.find("say &quot;no&quot;"), std::string::npos) << "the table is there too";
+  EXPECT_NE(drawn.find("<code class=\"small\">mankai-lab claim mock/one</code>"), std::string::npos);
   EXPECT_LT(drawn.find("<svg>mock-fig"), drawn.find("<table")) << "plots come first, tables fold below";
   EXPECT_GT(drawn.find("<table"), drawn.find("<details>"));
 }
@@ -382,6 +382,17 @@ TEST(Plot, the_script_has_what_can_be_drawn) {
   EXPECT_NE(script.find("set logscale y"), std::string::npos);
   EXPECT_EQ(script.find("set logscale x"), std::string::npos);
   EXPECT_EQ(script.find("nan"), std::string::npos);
+}
+
+TEST(Plot, published_points_and_the_sources_axes_are_drawn) {
+  Figure figure = figure_of();
+  figure.x.from = 0.5;
+  figure.x.to = 13;
+  figure.published.push_back({.title = "theirs", .place = "figure 3", .points = {{2, 0.125}, {4, 0.0625}}});
+  const std::string script = plot_script(figure);
+  EXPECT_NE(script.find("$published0 << END\n2 0.125\n4 0.0625\nEND\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("title \"theirs (published)\""), std::string::npos);
+  EXPECT_NE(script.find("set xrange [0.5:13]"), std::string::npos);
 }
 
 TEST(Plot, gnuplot_draws_it_where_it_is_installed) {
@@ -405,21 +416,113 @@ TEST(Sources, names_and_ids_are_unique_and_plain) {
   }
 }
 
+Verdict verdict_of(const Outcome& outcome, const std::string& id) {
+  const auto claim = std::ranges::find(outcome.findings.claims(), id, &Claim::id);
+  return claim != outcome.findings.claims().end() ? claim->verdict : Verdict::skipped;
+}
+
+// Whether another formula changes the verdict: one that gives half as much again, or two thirds; for a bound, which may
+// be far away, a millionth or a million times; and for a refuted claim what was measured.
+bool formula_decides(const Claim& claim) {
+  const auto is_changed_by = [&claim](const std::function<void(Side&)>& mutate) {
+    Claim wrong = claim;
+    mutate(wrong.side);
+    if (wrong.otherwise) {
+      mutate(*wrong.otherwise);
+    }
+    return judge(wrong) != claim.verdict;
+  };
+  const double factor = claim.side.expected.relation == Relation::equals ? 1.5 : 1e6;
+  return is_changed_by([factor](Side& side) { side.expected.value *= factor; }) ||
+         is_changed_by([factor](Side& side) { side.expected.value /= factor; }) ||
+         (claim.verdict == Verdict::refuted &&
+          is_changed_by([](Side& side) { side.expected.value = side.measured.value; }));
+}
+
+// What the next test finds and its sources still have to mend.
+const std::set<std::string> kCannotFailYet = {"basket-gate/bit-array-is-exact",
+                                              "url-dedup/repaired-keeps-the-target-all-new",
+                                              "url-dedup/less-than-bloom-all-new",
+                                              "dablooms/by-id-finds-its-filter-original",
+                                              "dablooms/never-at-a-sane-load",
+                                              "web-profiling/all-checked-fixed-point",
+                                              "web-profiling/all-checked-ceil",
+                                              "web-profiling/all-checked-floor",
+                                              "web-profiling/all-checked-stochastic",
+                                              "web-profiling/fades-floor",
+                                              "web-profiling/same-results",
+                                              "web-profiling/prose-saves-digits",
+                                              "web-profiling/tiers-fade-floor",
+                                              "web-profiling/tiers-fade-downwards-floor",
+                                              "web-profiling/harmonic-decreases",
+                                              "web-profiling/basic-is-flat",
+                                              "web-profiling/error-is-bounded-k-4",
+                                              "web-profiling/sized-for-keys-strict-1",
+                                              "web-profiling/sized-for-keys-balanced-1",
+                                              "fading/gloss",
+                                              "fading/newer-is-remembered-better",
+                                              "fading/step-function",
+                                              "fading/capacity-decreases",
+                                              "fading/log-still-decreasing",
+                                              "fading/values-again",
+                                              "fading/values-junk-twice"};
+
+// Returns the counted claims whose verdict no mutation changes: neither a broken filter nor a wrong formula.
+std::set<std::string> cannot_fail(const Source& source, Context context) {
+  const Outcome sound = run(source, context).value();
+  std::vector<Outcome> broken;
+  for (const Fault fault : {Fault::forgets_keys, Fault::invents_keys}) {
+    context.fault = fault;
+    broken.push_back(run(source, context).value());
+    EXPECT_GT(concerns_of(broken).unexpected, 0U) << source.name;
+  }
+  std::set<std::string> ids;
+  for (const Claim& claim : sound.findings.claims()) {
+    const bool is_checked =
+        claim.kind == ClaimKind::counted && claim.verdict != Verdict::skipped && !claim.is_undecided;
+    if (is_checked && !formula_decides(claim) && std::ranges::all_of(broken, [&claim](const Outcome& outcome) {
+          return verdict_of(outcome, claim.id) == claim.verdict;
+        })) {
+      ids.insert(source.name + "/" + claim.id);
+    }
+  }
+  return ids;
+}
+
 // That every verdict is as recorded where nothing is planted is tested by the command's quick run
 // (tests/command/lab_test.py).
-TEST(Sources, each_planted_fault_flips_a_verdict_and_every_claim_is_complete) {
+TEST(Sources, each_counted_claim_can_fail) {
+  Context context;
+  context.quick = true;
+  std::set<std::string> found;
   for (const Source& source : all_sources()) {
-    for (const Fault fault : {Fault::forgets_keys, Fault::invents_keys}) {
-      std::vector<Outcome> outcomes;
-      outcomes.push_back(quick_run(source, fault));
-      EXPECT_GT(concerns_of(outcomes).unexpected, 0U) << source.name;
-      EXPECT_EQ(concerns_of(outcomes).could_run, 0U) << source.name;
-      std::set<std::string> ids;
-      for (const Claim& claim : outcomes[0].findings.claims()) {
-        EXPECT_TRUE(ids.insert(claim.id).second) << claim.id;
-        EXPECT_FALSE(claim.place.empty() || claim.claim.empty() || claim.formula.empty()) << claim.id;
-        EXPECT_TRUE(claim.recorded != Verdict::refuted || !claim.basis.empty()) << claim.id << " says no reason";
-      }
+    found.merge(cannot_fail(source, context));
+  }
+  EXPECT_EQ(found, kCannotFailYet) << "no mutation changes the verdicts of the first";
+}
+
+// The full run with real data, which takes long: `make lab-mutants`.
+TEST(Sources, DISABLED_each_counted_claim_of_the_full_run_can_fail) {
+  Context context;
+  context.data_dir = MANKAI_SHARED_DIR "/data";
+  for (const Source& source : all_sources()) {
+    for (const std::string& id : cannot_fail(source, context)) {
+      ADD_FAILURE() << id << " cannot fail: no mutation changes its verdict";
+    }
+  }
+}
+
+TEST(Sources, each_claim_is_complete) {
+  Context context;
+  context.quick = true;
+  for (const Source& source : all_sources()) {
+    const Outcome outcome = run(source, context).value();
+    std::set<std::string> ids;
+    for (const Claim& claim : outcome.findings.claims()) {
+      EXPECT_TRUE(ids.insert(claim.id).second) << claim.id;
+      EXPECT_FALSE(claim.place.empty() || claim.claim.empty() || claim.formula.empty()) << claim.id;
+      EXPECT_TRUE(claim.recorded != Verdict::refuted || !claim.basis.empty()) << claim.id << " says no reason";
+      EXPECT_FALSE(claim.could_run) << claim.id;
     }
   }
 }

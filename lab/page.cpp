@@ -29,7 +29,9 @@ th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); 
 td { border-bottom: 1px solid var(--rule); padding: .5rem .7rem .5rem 0; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .claims td:first-child { min-width: 17rem; }
+.claims td.number, .claims td:nth-child(4) { min-width: 6rem; white-space: normal; }
 .claims td:last-child { min-width: 15rem; }
+code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .claims .formula { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: .8rem; }
 .small { color: var(--soft); font-size: .8rem; display: block; }
 .verdict { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-weight: 600; font-size: .8rem;
@@ -39,7 +41,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 .depends { color: #6b4a00; background: #fdf3d8; border-color: #e2c77a; }
 .skipped { color: #4a525b; background: #eef0f2; border-color: #c6ccd2; }
 .unexpected { color: #ffffff; background: #8f1d14; border-color: #8f1d14; }
-.counts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .8rem 0 1.2rem; }
+.counts { font-weight: 600; margin: .8rem 0 1.2rem; }
 figure { margin: 2rem 0; }
 figcaption { max-width: 44rem; margin: .2rem 0 .8rem; }
 figure svg { width: 100%; max-width: 760px; height: auto; display: block; }
@@ -50,6 +52,15 @@ dd { margin: .1rem 0 0 0; }
 @media (max-width: 47rem) {
   body { padding: 1.2rem 1rem 3rem; } h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
   figure svg { min-width: 36rem; }
+  .claims thead { display: none; }
+  .claims, .claims tbody, .claims tr, .claims td { display: block; }
+  .claims tr { border-bottom: 1.5px solid var(--ink); padding: .8rem 0; }
+  .claims td, .claims td.number { border: 0; padding: .15rem 0; text-align: left; white-space: normal; }
+  .claims td:empty { display: none; }
+  .claims td:nth-child(2)::before { content: "Formula: "; }
+  .claims td:nth-child(3)::before { content: "Expected: "; }
+  .claims td:nth-child(4)::before { content: "Tolerance: "; }
+  .claims td:nth-child(5)::before { content: "Measured: "; }
 }
 @media print { body { max-width: none; padding: 0; } details { display: block; } h2 { break-before: page; } }
 )css";
@@ -116,10 +127,18 @@ std::string table(const Figure& figure) {
   return html + "</tbody></table></div>\n";
 }
 
+std::string points(const Published& published) {
+  Figure printed{.name = "", .title = "", .caption = "", .x = {}, .y = {}, .columns = {"x", "y"}};
+  for (const auto& [x, y] : published.points) {
+    printed.rows.push_back({x, y});
+  }
+  return labeled("", published.place) + table(printed);
+}
+
 std::string drawing(const std::string& source, const Figure& figure, const Draw& draw) {
-  std::string html = fmt::format("<figure id=\"{}\"><h3>{}</h3>\n<figcaption>{}</figcaption>\n",
+  std::string html = fmt::format("<figure id=\"{}\"><h3>{}{}</h3>\n<figcaption>{}</figcaption>\n",
                                  html_escape("figure-" + source + "-" + figure.name), html_escape(figure.title),
-                                 html_escape(figure.caption));
+                                 labeled("The source's ", figure.place), html_escape(figure.caption));
   Figure named = figure;
   named.name = source + "-" + figure.name;
   const auto svg = draw(named);
@@ -129,6 +148,9 @@ std::string drawing(const std::string& source, const Figure& figure, const Draw&
     const bool is_missing = svg.error().code == ErrorCode::not_found;
     html += fmt::format("<p class=\"note\">Not drawn: {}.</p>\n",
                         is_missing ? "gnuplot is not installed" : html_escape(svg.error().message()));
+  }
+  for (const Published& published : figure.published) {
+    html += folded("What the source prints: " + published.title, points(published));
   }
   return html + folded("The table (" + named.name + ".csv)", table(figure)) + "</figure>\n";
 }

@@ -78,19 +78,21 @@ std::string rows(const std::vector<Point>& points, bool is_logarithmic) {
   return text;
 }
 
-// The axis extends a little beyond the first and last value; a linear one without negative values begins at 0.
-std::string range(const std::vector<double>& values, bool is_logarithmic) {
+// The source's ends of the axis, or else a little beyond the first and last value; a linear axis without negative
+// values begins at 0.
+std::string range(const std::vector<double>& values, const Axis& axis) {
   constexpr double kMargin = 0.05;
   if (values.empty()) {
     return "[*:*]";
   }
   const auto [least, greatest] = std::ranges::minmax(values);
-  if (is_logarithmic) {
+  if (axis.is_logarithmic) {
     const double factor = std::max(std::pow(greatest / least, kMargin), 1 + kMargin);
-    return fmt::format("[{}:{}]", least / factor, greatest * factor);
+    return fmt::format("[{}:{}]", axis.from.value_or(least / factor), axis.to.value_or(greatest * factor));
   }
   const double margin = kMargin * std::max(greatest - least, std::abs(greatest) * kMargin);
-  return fmt::format("[{}:{}]", least >= 0 ? 0 : least - margin, greatest + margin);
+  return fmt::format("[{}:{}]", axis.from.value_or(least >= 0 ? 0 : least - margin),
+                     axis.to.value_or(greatest + margin));
 }
 
 struct CloseFile {
@@ -199,8 +201,20 @@ std::string plot_script(const Figure& figure) {
     plots += fmt::format("{}$series{} {} {}", plots.empty() ? "plot " : ", ", i, style,
                          series.title.empty() ? "notitle" : "title " + gnuplot_text(series.title));
   }
-  script += fmt::format("set xrange {}\nset yrange {}\n", range(xs, figure.x.is_logarithmic),
-                        range(ys, figure.y.is_logarithmic));
+  for (std::size_t i = 0; i < figure.published.size(); ++i) {
+    const Published& published = figure.published[i];
+    script += fmt::format("$published{} << END\n", i);
+    for (const auto& [x, y] : published.points) {
+      xs.push_back(x);
+      ys.push_back(y);
+      script += fmt::format("{} {}\n", x, y);
+    }
+    script += "END\n";
+    plots += fmt::format(
+        "{}$published{} using 1:2 with points pointtype 2 pointsize 1.2 linewidth 2 linecolor rgb {} title {}",
+        plots.empty() ? "plot " : ", ", i, "\"#000000\"", gnuplot_text(published.title + " (published)"));
+  }
+  script += fmt::format("set xrange {}\nset yrange {}\n", range(xs, figure.x), range(ys, figure.y));
   return script + plots + "\n";
 }
 

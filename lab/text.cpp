@@ -125,7 +125,8 @@ std::string verdict_line(const Findings& findings) {
   std::size_t reconstructed = 0;
   std::size_t undecided = 0;
   for (const Claim& claim : findings.claims()) {
-    counted.at(static_cast<std::size_t>(claim.verdict)) += claim.kind == ClaimKind::counted ? 1U : 0U;
+    counted.at(static_cast<std::size_t>(claim.verdict)) +=
+        claim.kind == ClaimKind::counted && !claim.is_undecided ? 1U : 0U;
     arithmetic += claim.kind == ClaimKind::arithmetic ? 1U : 0U;
     reconstructed += claim.kind == ClaimKind::reconstruction ? 1U : 0U;
     undecided += claim.is_undecided ? 1U : 0U;
