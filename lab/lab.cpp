@@ -216,7 +216,7 @@ Concerns concerns_of(const std::vector<Outcome>& outcomes) noexcept {
     for (const Claim& claim : outcome.findings.claims()) {
       concerns.could_run += claim.could_run ? 1U : 0U;
       concerns.unexpected += !claim.is_as_recorded() && !claim.could_run ? 1U : 0U;
-      concerns.flipping += claim.flips() > 0 ? 1U : 0U;
+      concerns.flipping += claim.is_unstable() ? 1U : 0U;
       concerns.undecided += claim.is_undecided ? 1U : 0U;
     }
   }

@@ -115,6 +115,8 @@ struct Claim {
   [[nodiscard]] std::size_t seeds() const noexcept;
   /// The number of seeds whose verdict is not the most frequent one.
   [[nodiscard]] std::size_t flips() const noexcept;
+  /// Whether more than one seed in ten flips. Three standard errors let one in 370 do so by chance.
+  [[nodiscard]] bool is_unstable() const noexcept { return 10 * flips() > seeds(); }
 };
 
 /// Returns the verdict of a measured claim. With two sides it is `depends` if the first keeps the relation and the

@@ -200,7 +200,8 @@ TEST(Run, a_verdict_that_differs_between_seeds_flips) {
   EXPECT_EQ(claim.verdict, Verdict::reproduced);
   EXPECT_EQ(claim.seeds(), 10U);
   EXPECT_EQ(claim.flips(), 1U);
-  EXPECT_EQ(concerns_of(outcomes).flipping, 1U);
+  EXPECT_EQ(concerns_of(outcomes).flipping, 0U) << "one of ten may be chance";
+  EXPECT_EQ(concerns_of({quick_run(source, 9)}).flipping, 1U);
   EXPECT_NE(summary(outcomes).find("flips: 1 of 10"), std::string::npos);
 }
 

@@ -134,7 +134,8 @@ Options measuring_options(LabRequest& request) {
                     parse_folder, request.context.data_dir),
       parsed_option("--seed", "S", "Seed of all draws [default: 1].", parse_seed_number, request.context.seed),
       parsed_option("--seeds", "N",
-                    "Repeat with N seeds from S on: a verdict that differs between them fails the run [default: 1].",
+                    "Repeat with N seeds from S on: verdicts that differ between them are shown, and fail the run in "
+                    "more than one seed of ten [default: 1].",
                     parse_seed_count, request.seeds)};
 }
 
