@@ -57,6 +57,9 @@ Measure measure_memory;    ///< Figure 3: memory over λ; and the time of creati
 Measure measure_goals;     ///< Section 2: error bound, space and time over the length of the stream.
 Measure measure_accuracy;  ///< Accuracy of every kind and policy at equal bytes, on drawn visits and on logs.
 Measure measure_sizing;    ///< Ours: how decayed-top divides its memory.
+Measure measure_decay_functions;  ///< Section 3.2: sliding windows and polynomial decay beside the exponential one.
+Measure measure_baselines;        ///< Section 1: the rules of the spectral Bloom filter, with decay.
+Measure measure_epochs;           ///< Section 3.2: what the length of an epoch changes.
 }  // namespace profiling
 
 namespace forgetting {

@@ -57,9 +57,10 @@ Recursion by_recursion(std::span<const double> times) {
   return recursion;
 }
 
-// The filter with one page: strict cells with 12 fraction bits.
+constexpr std::uint32_t kFractionBits = 12;
+
+// The filter with one page: strict cells. Rounding up adds less than a unit per epoch, 1 / (1 - λ) units in all.
 Result<DecayedCount> by_filter(std::span<const double> times, const Context& context) {
-  constexpr std::uint32_t kFractionBits = 12;
   MANKAI_ASSIGN(auto basic, kMakeBasic({.keys = 1000,
                                         .decay = drawn_decay(kLambda),
                                         .policy = DecayPolicy::fixed_point,
@@ -74,11 +75,19 @@ Result<DecayedCount> by_filter(std::span<const double> times, const Context& con
   return basic->estimate(page.digests[0]);
 }
 
-void judge_filter(const DecayedCount& count, double definition, Findings& findings) {
-  // Rounding up adds less than a unit per epoch.
-  const double most = 1 / (1 - kLambda) / 4096;
-  findings.judged("equation-4", equals(definition).with_formula_error((1 - kLambda) * most), exact(count.rate));
-  findings.judged("equation-3", equals(definition / (1 - kLambda)).with_formula_error(most), exact(count.raw));
+// A page with so many visits in every epoch.
+Result<void> judge_rate(const Context& context, Findings& findings) {
+  constexpr int kPerEpoch = 40;
+  std::vector<double> times;
+  for (double tick = 0; tick < kTicks; ++tick) {
+    times.insert(times.end(), kPerEpoch, tick);
+  }
+  MANKAI_ASSIGN(const auto count, by_filter(times, context));
+  findings.judged("query-normalizes",
+                  equals(kPerEpoch).with_formula_error(kPerEpoch * std::pow(kLambda, kTicks) +
+                                                       std::exp2(-static_cast<double>(kFractionBits))),
+                  exact(count.rate));
+  return {};
 }
 
 }  // namespace
@@ -86,18 +95,16 @@ void judge_filter(const DecayedCount& count, double definition, Findings& findin
 Result<void> measure_counts(const Context& context, Findings& findings) {
   const std::vector<double> times = arrivals(500, context.seed);
   const double now = kTicks - 0.5;
-  const auto up_to = std::ranges::lower_bound(times, now);
-  const std::span<const double> past(times.begin(), up_to);
-  const double definition = by_definition(past, now);
+  const std::span<const double> past(times.begin(), std::ranges::lower_bound(times, now));
   const Recursion recursion = by_recursion(past);
-  const double rounding = 1e-9 * definition;
-  findings.judged("equation-2", equals(definition).with_formula_error(rounding), exact(recursion.y));
-  findings.judged("equation-1-ages", equals(by_own_age(past, now)).with_formula_error(rounding), exact(recursion.y));
-  findings.judged("query-normalises", at_least(static_cast<double>(past.size())).with_formula_error(rounding),
-                  exact((1 - kLambda) * recursion.y_prime));
   MANKAI_ASSIGN(const auto count, by_filter(past, context));
-  judge_filter(count, definition, findings);
-  return {};
+  const double most = 1 / (1 - kLambda) * std::exp2(-static_cast<double>(kFractionBits));
+  const double most_of_rate = (1 - kLambda) * most;
+  findings.judged("equation-3", equals(recursion.y_prime).with_formula_error(most), exact(count.raw));
+  findings.judged("equation-4", equals(recursion.y).with_formula_error(most_of_rate), exact(count.rate));
+  findings.judged("equation-1", equals(by_definition(past, now)).with_formula_error(most_of_rate), exact(count.rate));
+  findings.judged("equation-1-ages", equals(by_own_age(past, now)).with_formula_error(most_of_rate), exact(count.rate));
+  return judge_rate(context, findings);
 }
 
 }  // namespace mankai::lab::profiling

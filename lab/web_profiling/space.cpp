@@ -22,17 +22,18 @@ struct Law {
 };
 
 struct Bits {
-  double uniform = 0;  // U: every counter as long as the largest
-  double printed = 0;  // V = Σ log2 n_i
-  double whole = 0;    // Σ max(1, ⌈log2(n_i + 1)⌉)
-  double digits = 0;   // Σ of whole digits of 4 bits
+  double uniform = 0;        // U = n log2 n_1: every counter as long as the largest
+  double own = 0;            // V = Σ log2 n_i
+  double uniform_whole = 0;  // n ⌈log2(n_1 + 1)⌉
+  double own_whole = 0;      // Σ max(1, ⌈log2(n_i + 1)⌉)
+  double digits = 0;         // Σ of whole digits of 4 bits
 };
 
 double log2_factorial(double n) { return std::lgamma(n + 1) / std::numbers::ln2; }
 
 void add_count(Bits& bits, std::uint64_t count, double weight) {
   const double length = std::max(1.0, static_cast<double>(std::bit_width(count)));
-  bits.whole += weight * length;
+  bits.own_whole += weight * length;
   bits.digits += weight * kDigitBits * std::ceil(length / kDigitBits);
 }
 
@@ -52,10 +53,12 @@ void add_mean(Bits& bits, double mean) {
   }
 }
 
+double uniform_whole(double pages, double most) { return pages * std::ceil(std::log2(most + 1)); }
+
 Bits by_formula(const Law& law) {
   const double most = law.most();
-  Bits bits{.uniform = law.pages * std::log2(most)};
-  bits.printed = bits.uniform - law.z * log2_factorial(law.pages);
+  Bits bits{.uniform = law.pages * std::log2(most), .uniform_whole = uniform_whole(law.pages, most)};
+  bits.own = bits.uniform - law.z * log2_factorial(law.pages);
   for (double rank = 1; rank <= law.pages; ++rank) {
     add_mean(bits, most * std::pow(rank, -law.z));
   }
@@ -76,14 +79,14 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
                               .per_epoch = static_cast<std::uint64_t>(law.visits),
                               .z = law.z},
                              context);
-  std::vector<std::uint64_t> counts(visits.names.size());
-  for (const std::uint32_t page : visits.pages) {
-    ++counts[page];
-  }
+  const std::vector<std::uint64_t> counts = visits_of_pages(visits);
   Counted counted{.most = static_cast<double>(counts[0])};
   const auto largest = static_cast<double>(*std::ranges::max_element(counts));
-  counted.bits.uniform = law.pages * std::ceil(std::log2(largest + 1));
+  counted.bits.uniform = law.pages * std::log2(largest);
+  counted.bits.uniform_whole = uniform_whole(law.pages, largest);
   for (const std::uint64_t count : counts) {
+    // A page that did not come has no logarithm, and adds nothing.
+    counted.bits.own += std::log2(static_cast<double>(std::max<std::uint64_t>(count, 1)));
     add_count(counted.bits, count, 1);
   }
   MANKAI_ASSIGN(
@@ -99,18 +102,17 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
 void judge(const Law& law, const Bits& formula, const Counted& counted, Findings& findings) {
   const double ten_z = law.z * 10;
   const double most_share = law.most() / law.visits;
-  const double uniform = formula.uniform / kBitsPerKilobyte;
-  const double whole = formula.whole / kBitsPerKilobyte;
-  const double digits = formula.digits / kBitsPerKilobyte;
   findings.judged({"equation-6-z-{:.0f}", ten_z, law.z}, equals(law.most()),
                   {.value = counted.most, .error = std::sqrt(law.visits * most_share * (1 - most_share))});
-  findings.judged({"equation-7-z-{:.0f}", ten_z, law.z, uniform, formula.printed / kBitsPerKilobyte,
-                   counted.bits.whole / kBitsPerKilobyte},
-                  equals(formula.uniform / formula.printed), exact(formula.uniform / counted.bits.whole));
-  findings.judged({"equation-7-whole-bits-z-{:.0f}", ten_z, law.z}, equals(whole),
-                  exact(counted.bits.whole / kBitsPerKilobyte));
-  findings.judged({"equation-7-digits-z-{:.0f}", ten_z, law.z, formula.uniform / counted.bits.digits}, equals(digits),
-                  exact(counted.bits.digits / kBitsPerKilobyte));
+  // Where the rarest page has less than one visit, its logarithm is negative.
+  if (law.most() >= std::pow(law.pages, law.z)) {
+    findings.judged({"equation-7-z-{:.0f}", ten_z, law.z}, equals(formula.uniform / formula.own),
+                    exact(counted.bits.uniform / counted.bits.own));
+  }
+  findings.judged({"equation-7-whole-bits-z-{:.0f}", ten_z, law.z}, equals(formula.uniform_whole / formula.own_whole),
+                  exact(counted.bits.uniform_whole / counted.bits.own_whole));
+  findings.judged({"equation-7-digits-z-{:.0f}", ten_z, law.z}, equals(formula.uniform_whole / formula.digits),
+                  exact(counted.bits.uniform_whole / counted.bits.digits));
   const double extra = formula.digits / kDigitBits - law.pages;
   findings.judged({"digits-in-use-z-{:.0f}", ten_z, law.z}, equals(extra),
                   {.value = counted.extra_digits, .error = std::sqrt(extra)});
@@ -132,8 +134,8 @@ Figure figure_of(double visits, double pages, const Findings& findings) {
   Figure figure = findings.figure({"space-formula", visits, pages});
   for (double z = 0; z < 1.45; z += 0.1) {
     const Bits bits = by_formula({.visits = visits, .pages = pages, .z = z});
-    figure.rows.push_back({z, bits.uniform / kBitsPerKilobyte, bits.printed / kBitsPerKilobyte,
-                           bits.whole / kBitsPerKilobyte, bits.digits / kBitsPerKilobyte});
+    figure.rows.push_back({z, bits.uniform / kBitsPerKilobyte, bits.own / kBitsPerKilobyte,
+                           bits.own_whole / kBitsPerKilobyte, bits.digits / kBitsPerKilobyte});
   }
   for (const char* const column : {"uniform", "equation (7)", "whole bits", "digits of 4 bits"}) {
     figure.series.push_back({.title = column, .x = "z", .y = column, .is_line = true});

@@ -42,6 +42,14 @@ void add_visit(Visits& visits, std::uint32_t page, Tick tick) {
 
 }  // namespace
 
+std::vector<std::uint64_t> visits_of_pages(const Visits& visits) {
+  std::vector<std::uint64_t> counts(visits.names.size());
+  for (const std::uint32_t page : visits.pages) {
+    ++counts[page];
+  }
+  return counts;
+}
+
 double harmonic(std::uint64_t n, double z) noexcept {
   double sum = 0;
   // Small terms first, for accuracy.
@@ -95,6 +103,14 @@ Setting figure_3(const Context& context) {
   const std::uint64_t scale = context.trials(5, 1);
   return {.counters = 80'000 / scale,
           .visits = draw({.visits = 1'000'000 / scale, .pages = 40'000 / scale, .per_epoch = 20'000 / scale}, context)};
+}
+
+Visits in_epochs(Visits visits, std::uint64_t epochs) {
+  visits.epochs.clear();
+  for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch) {
+    visits.epochs.push_back({.tick = {epoch}, .end = visits.pages.size() * epoch / epochs});
+  }
+  return visits;
 }
 
 Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context) {

@@ -54,6 +54,9 @@ struct Visits {
   [[nodiscard]] Tick last() const noexcept { return epochs.back().tick; }
 };
 
+/// The number of visits of each page.
+[[nodiscard]] std::vector<std::uint64_t> visits_of_pages(const Visits& visits);
+
 struct Workload {
   std::uint64_t visits = 0;
   std::uint64_t pages = 0;
@@ -69,6 +72,8 @@ struct Setting {
   Visits visits;
 };
 [[nodiscard]] Setting figure_3(const Context& context);
+/// The same visits in so many epochs of equal numbers of visits.
+[[nodiscard]] Visits in_epochs(Visits visits, std::uint64_t epochs);
 /// Reads the visits of an access log: targets without their query; lines that are not requests are skipped. Epochs are
 /// ticks of `epoch`; late visits count in the newest epoch before them. Errors: those of reading the file.
 [[nodiscard]] Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context);

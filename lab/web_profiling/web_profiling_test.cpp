@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
+#include "lab/web_profiling/printed.hpp"
 #include "lab/web_profiling/profiles.hpp"
 #include "lab/web_profiling/visits.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
@@ -117,6 +119,50 @@ TEST(ReadLog, targets_without_query_in_epochs_and_nothing_else) {
   EXPECT_EQ(visits->of(0).size(), 2U);
   EXPECT_EQ(visits->epochs[1].tick.value, visits->epochs[0].tick.value + 1) << "a late line is of the newest epoch";
   EXPECT_FALSE(read_log("/nowhere/there.log", std::chrono::minutes(1), {}).has_value());
+}
+
+TEST(InEpochs, all_visits_are_in_epochs_of_equal_length) {
+  Context context;
+  const Visits drawn = draw({.visits = 1003, .pages = 7, .per_epoch = 100, .z = 1}, context);
+  const Visits visits = in_epochs(drawn, 10);
+  EXPECT_EQ(visits.pages, drawn.pages);
+  ASSERT_EQ(visits.epochs.size(), 10U);
+  EXPECT_EQ(visits.of(0).size(), 100U);
+  EXPECT_EQ(visits.epochs.back().end, 1003U);
+  const auto counts = visits_of_pages(visits);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), 1003U);
+}
+
+TEST(Printed, both_algorithms_count_alike_with_both_roundings) {
+  Context context;
+  const Visits visits = draw({.visits = 60'000, .pages = 300, .per_epoch = 3000, .z = 1.2}, context);
+  for (const double lambda : {0.1, 0.9, 1.0}) {
+    for (const bool is_rounded_up : {false, true}) {
+      const PrintedShape shape{.counters = 600, .k = 4, .lambda = lambda, .is_rounded_up = is_rounded_up};
+      PrintedBasic basic(shape);
+      PrintedOptimized optimized(shape);
+      replay(basic, visits);
+      replay(optimized, visits);
+      for (const Digest page : visits.digests) {
+        ASSERT_EQ(basic.count(page), optimized.count(page)) << lambda << is_rounded_up;
+      }
+      EXPECT_GT(optimized.extra_peak(), 0U);
+    }
+  }
+}
+
+TEST(Printed, a_page_that_nobody_else_touches_has_its_decayed_count) {
+  const PrintedShape shape{.counters = 1000, .k = 3, .lambda = 0.5};
+  PrintedOptimized filter(shape);
+  for (int i = 0; i < 1001; ++i) {
+    filter.insert({7});
+  }
+  filter.decay();
+  EXPECT_EQ(filter.count({7}), 500U);
+  filter.insert({7});
+  filter.decay();
+  EXPECT_EQ(filter.count({7}), 250U);
+  EXPECT_EQ(filter.count({8}), 0U);
 }
 
 TEST(Check, counts_what_is_below_the_truth) {
