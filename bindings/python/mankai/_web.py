@@ -12,6 +12,7 @@ MAX_BODY_BYTES = 1 << 20
 #: Methods whose bodies applications read.
 METHODS = ("POST", "PUT", "PATCH")
 TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 
 
 def query_values(text: str, parameters: frozenset[str]) -> list[str]:
@@ -48,19 +49,19 @@ def json_values(body: bytes, parameters: frozenset[str]) -> list[str]:
 Reader = Callable[[bytes, frozenset[str]], list[str]]
 
 
-def body_readers(content_types: Iterable[str]) -> list[Reader]:
+def body_readers(content_types: Iterable[str]) -> set[Reader]:
     """The functions above that read a body as frameworks read it; Werkzeug before 2.3 knows two names of forms."""
-    readers: list[Reader] = []
+    readers: set[Reader] = set()
     for content_type in content_types:
         name = content_type.split(";")[0].strip().lower()
         if name in ("application/x-www-form-urlencoded", "application/x-url-encoded"):
-            readers.append(form_values)
-        elif name == "application/json" or (name.startswith("application/") and name.endswith("+json")):
-            readers.append(json_values)
+            readers.add(form_values)
+        elif name == JSON or (name.startswith("application/") and name.endswith("+json")):
+            readers.add(json_values)
     return readers
 
 
-def body_values(readers: list[Reader], body: bytes, parameters: frozenset[str]) -> list[str] | None:
+def body_values(readers: set[Reader], body: bytes, parameters: frozenset[str]) -> list[str] | None:
     """The values in a body; None for one that is too large, or nested too deeply."""
     if len(body) > MAX_BODY_BYTES:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Awaitable, Callable, Iterable
 
 from ._guard import Guard
-from ._web import MAX_BODY_BYTES, METHODS, TEXT, blocked_url, body_readers, body_values, json_values, query_values
+from ._web import JSON, MAX_BODY_BYTES, METHODS, TEXT, blocked_url, body_readers, body_values, query_values
 
 
 class GuardMiddleware:
@@ -40,8 +40,8 @@ class GuardMiddleware:
             return
         values = query_values(scope.get("query_string", b"").decode("utf-8", "replace"), self.parameters)
         # Applications differ in which one of repeated headers they use; FastAPI reads a body without a type as JSON.
-        types = [value.decode("latin-1") for name, value in scope.get("headers", ()) if name == b"content-type"]
-        readers = body_readers(types) if any(types) else [json_values]
+        types = [value.decode("latin-1") or JSON for name, value in scope.get("headers", ()) if name == b"content-type"]
+        readers = body_readers(types or [JSON])
         if scope.get("method") in METHODS and readers:
             messages: list[dict[str, Any]] = []
             body = b""

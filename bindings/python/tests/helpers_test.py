@@ -5,6 +5,7 @@ Usage: PYTHONPATH=build/python python3 helpers_test.py EXAMPLES
 import asyncio
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import runpy
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import wsgiref.util
 
 import mankai
@@ -165,6 +167,16 @@ class AsgiTest(unittest.TestCase):
                 self.assertEqual(asgi_get(self.app, chunks=[body], content_type=kind), (200, b"app:" + body))
         self.assertEqual(asgi_get(self.app, chunks=[b"[" * 5000 + b"]" * 5000], content_type=None)[0], 413)
         self.assertEqual(asgi_get(self.app, chunks=[BLOCKED_JSON[0]], content_type=b"text/plain")[0], 200)
+
+    def test_an_empty_type_beside_another_one_is_json(self):
+        text = [(b"content-type", b"text/plain")]
+        self.assertEqual(asgi_get(self.app, chunks=[BLOCKED_JSON[0]], content_type=b"", more_headers=text)[0], 403)
+
+    def test_repeated_headers_read_a_body_once(self):
+        types = [(b"content-type", b"application/json")] * 100
+        with unittest.mock.patch("json.loads", side_effect=json.loads) as counted:
+            self.assertEqual(asgi_get(self.app, chunks=[PASSED_JSON[0]], content_type=None, more_headers=types)[0], 200)
+        self.assertEqual(counted.call_count, 1)
 
     def test_any_of_repeated_headers_makes_a_form(self):
         text = [(b"content-type", b"text/plain")]
