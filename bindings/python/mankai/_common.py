@@ -140,10 +140,10 @@ def now_us() -> int:
 
 
 def duration_us(seconds: Any) -> int:
-    """A duration as microseconds: seconds, or a timedelta."""
+    """A duration as microseconds, at least one if it is above 0: seconds, or a timedelta."""
     if isinstance(seconds, datetime.timedelta):
         return seconds // _MICROSECOND
-    return round(seconds * 1_000_000)
+    return round(seconds * 1_000_000) or int(seconds > 0)
 
 
 def times_us(at: Any, count: int = 0) -> Any:

@@ -1041,6 +1041,7 @@ class ErrorTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
         with self.assertRaisesRegex(mankai.InvalidArgument, "window is 0:00:00; give more than 0, or leave it out"):
             mankai.Seen(window=datetime.timedelta(0))
+        mankai.Seen(keys=10, window=1e-9)  # a microsecond at least
 
     def test_messages_do_not_name_functions_of_other_languages(self):
         with tempfile.TemporaryDirectory(prefix="mankai-python-") as folder:
