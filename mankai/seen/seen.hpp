@@ -82,9 +82,9 @@ class Seen {
                                      std::span<bool> seen);
 
   /// Forgets keys: the next call that observes one reports it as new. Only with kind counting-bloom and
-  /// Sharing::processes. Forget what observe reported as new, and once, whatever the outcome: forgetting a false
-  /// positive makes false negatives of other keys. Shape: keys[c], results[c]. Errors: invalid_argument for other
-  /// memories; as SharedFilter::forget.
+  /// Sharing::processes. Forget what observe reported as new, and once, whatever the outcome, and after a power loss
+  /// only if the report was durable: forgetting a false positive makes false negatives of other keys. Shape: keys[c],
+  /// results[c]. Errors: invalid_argument for other memories; as SharedFilter::forget.
   [[nodiscard]] Result<void> forget(std::span<const std::string_view> keys, std::span<EraseResult> results);
 
   /// As Store::begin and Store::commit; no effect without a file. With Sharing::processes each observe is committed

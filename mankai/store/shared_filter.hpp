@@ -15,8 +15,8 @@
 ///     forgotten, whatever other keys are.
 /// Limits: a process that dies between adding a key and its return takes the answer "new" with it. If it dies while it
 /// changes counters, some remain too high, never too low: the key may still be found. The same holds for a key that is
-/// forgotten while a checkpoint is made from which the filter continues after a power loss. Not for files on network
-/// file systems. A program that truncates FILE-shared ends the processes with SIGBUS.
+/// observed or forgotten while a checkpoint is made from which the filter continues after a power loss. Not for files
+/// on network file systems. A program that truncates FILE-shared ends the processes with SIGBUS.
 
 #include <cstdint>
 #include <functional>
@@ -64,9 +64,9 @@ class SharedFilter {
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
 
   /// Removes keys; observe then reports them as new. Forget only what observe reported as new, and once, whatever the
-  /// outcome: if it is a false positive, or other counters of it were decremented, other keys are lost. Shape: keys[c],
-  /// results[c]; refused are absent keys and those whose counters are saturated. Errors: invalid_argument for a kind of
-  /// bits; as observe.
+  /// outcome: if it is a false positive, or other counters of it were decremented, other keys are lost. After a power
+  /// loss a report that was not durable allows no call. Shape: keys[c], results[c]; refused are absent keys and those
+  /// whose counters are saturated. Errors: invalid_argument for a kind of bits; as observe.
   [[nodiscard]] Result<void> forget(Keys keys, std::span<EraseResult> results);
 
   /// The filter, which other processes change. Its keys_inserted() is that of the moment when sharing began.
