@@ -26,20 +26,22 @@ def form_values(body: bytes, parameters: frozenset[str]) -> list[str]:
 
 def json_values(body: bytes, parameters: frozenset[str]) -> list[str]:
     """The texts in all members with the names, at any depth; none of what is not JSON. May raise RecursionError."""
-    named: list[Any] = []
-
-    def others(members: list[tuple[str, Any]]) -> list[Any]:
-        """Of the members of an object, also repeated ones: a list, so that `named` has nothing twice."""
-        named.extend(value for name, value in members if name in parameters)
-        return [value for name, value in members if name not in parameters]
-
     try:  # whatever another parser accepts: control characters, and integers of any length
-        json.loads(body, object_pairs_hook=others, strict=False, parse_int=float)
+        others = [json.loads(body, object_pairs_hook=tuple, strict=False, parse_int=float)]
     except ValueError:
         return []
+    named: list[Any] = []
     texts = []
-    for value in named:  # also what is added meanwhile
-        if isinstance(value, list):
+    for value in others:  # also what is added meanwhile
+        if isinstance(value, tuple):  # an object, with repeated members
+            for name, member in value:
+                (named if name in parameters else others).append(member)
+        elif isinstance(value, list):
+            others.extend(value)
+    for value in named:
+        if isinstance(value, tuple):
+            named.extend(member for _, member in value)
+        elif isinstance(value, list):
             named.extend(value)
         elif isinstance(value, str):
             texts.append(value.encode("utf-8", "replace").decode())
