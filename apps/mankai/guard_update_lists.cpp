@@ -97,10 +97,12 @@ Result<AcceptedVersion> parse_accepted_version(const std::string& text, const Gu
   if (source == sources.lists.end()) {
     return fail(ErrorCode::invalid_argument, fmt::format("--accept: there is no list '{}'", printable(name)));
   }
-  if (end == text.size()) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("--accept {0}: has no digest; give {0}=SHA256, as the run that refused the list printed it", name));
+  constexpr std::size_t kDigits = std::size_t{2} * crypto_hash_sha256_BYTES;
+  if (text.size() != end + 1 + kDigits) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--accept {}: has no digest of {} digits; give {}=SHA256, as the run that refused the list "
+                            "printed it",
+                            printable(text), kDigits, name));
   }
   return AcceptedVersion{.source = &*source, .sha256 = text.substr(end + 1)};
 }

@@ -216,7 +216,8 @@ class Refused(Update):
         self.assertIn(f"b.mkg.lists/a.fetched: is another version than the one to accept; review it, and accept it with --accept a={self.sha256()}",
                       error)
         self.assertEqual(self.read("b.mkg"), before)
-        self.assertIn("--accept a: has no digest", self.update("--accept", "a", code=USAGE)[1])
+        for given in ("a", "a=", "a=4bb7..."):
+            self.assertIn(f"--accept {given}: has no digest of 64 digits; give a=SHA256", self.update("--accept", given, code=USAGE)[1])
 
     def test_other_lists_are_updated_beside_a_refused_one(self):
         self.put("a.txt", rules(100, "a"))
