@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/parts.hpp"
+#include "lab/url_dedup/algorithms.hpp"
 #include "lab/url_dedup/filters.hpp"
 #include "mankai/base/assert.hpp"
 
@@ -84,40 +87,122 @@ void judge_class(const UrlField& field, QueryClass query, const Rates& rates, Fi
   const std::string id(id_of(query));
   const double printed =
       printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, Site::kLevels);
-  findings.judged("printed-rate-" + id, at_most(printed), rates.faithful);
+  findings.judged({"printed-rate-{}", id, words}, equals(printed), rates.faithful);
   findings.judged({"corrected-rate-{}", id, words}, equals(corrected_rate(field.faithful.filter(), query)),
                   rates.faithful);
   findings.judged({"repaired-rate-{}", id, words}, equals(corrected_rate(field.repaired.filter(), query)),
                   rates.repaired);
-  findings.judged({"repaired-keeps-the-target-{}", id, words}, at_most(1.1 * kRepository.fpr), rates.repaired);
-  findings.judged("less-than-bloom-" + id, at_most(0.5), over(rates.faithful, rates.bloom));
+  if (query == QueryClass::all_new) {
+    findings.judged({"less-than-bloom-{}", id, words}, at_most(printed / kRepository.fpr),
+                    over(rates.faithful, rates.bloom));
+    return;
+  }
+  findings.judged({"repaired-keeps-the-target-{}", id, words}, at_most(kRepository.fpr), rates.repaired);
+  findings.judged({"less-than-bloom-{}", id, words}, at_most(kLess), over(rates.faithful, rates.bloom));
 }
 
 void judge_algorithms(const UrlField& field, QueryClass query, const Rates& rates, Findings& findings) {
   const double formula =
       printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, 1);
   if (query == QueryClass::recombined || query == QueryClass::prefix) {
-    findings.judged({"algorithms-1-2-{}", std::string(id_of(query)), std::string(shown(query))}, at_most(formula),
+    findings.judged({"algorithms-1-2-{}", std::string(id_of(query)), std::string(shown(query))}, equals(formula),
                     rates.segments);
   }
 }
 
 void judge_conclusions(const UrlField& field, const Rates& new_last, const Rates& recombined, Findings& findings) {
-  findings.judged("far-fewer-in-their-test", at_most(0.1), over(new_last.faithful, new_last.bloom));
-  findings.judged("extra-array-solves-recombination",
-                  at_most(printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k,
-                                       Site::kLevels)),
+  constexpr double kFarFewer = 0.5;
+  const auto keys = static_cast<double>(field.keys);
+  const auto cells = static_cast<double>(field.cells);
+  findings.judged("far-fewer-in-their-test", at_most(kFarFewer), over(new_last.faithful, new_last.bloom));
+  findings.judged("extra-array-lowers-recombination", at_most(kLess), recombined.faithful);
+  findings.judged("extra-array-solves-recombination", equals(printed_rate(keys, cells, kRepository.k, Site::kLevels)),
                   recombined.faithful);
-  findings.judged("most-effective", at_most(new_last.equal.value + 3 * new_last.equal.error), new_last.faithful);
+  findings.judged("most-effective", at_most(kLess), over(new_last.faithful, new_last.bloom));
+  findings.judged("most-effective-in-equal-bits", at_most(new_last.equal.value + 3 * new_last.equal.error),
+                  new_last.faithful);
+}
+
+// Where the printed formula's assumptions hold: two layers of n different segments each, and absent keys that share
+// none.
+void judge_assumptions(const Context& context, Findings& findings) {
+  constexpr std::size_t kLayers = 2;
+  const Pages pages(context.trials(200'000, 2'000'000), kLayers, context.seed);
+  const ArrayShape shape = ArrayShape::of(pages.half(), kRepository.fpr, context);
+  const auto without_host = [&pages](bool is_second_half) {
+    Urls urls;
+    for (std::uint64_t i = 0; i < pages.half(); ++i) {
+      urls.add(std::span<const Digest>(pages.url(is_second_half, i)).last(kLayers));
+    }
+    return urls;
+  };
+  Layers layered(LayeredAlgorithm(shape), context.fault);
+  layered.insert(without_host(false));
+  const Urls absent_keys = without_host(true);
+  const double printed = std::pow(shape.expected_rate(pages.half()), kLayers);
+  const auto in_layers = [&](std::uint64_t i) { return layered.filter().layers_contain(absent_keys[i]); };
+  findings.judged("assumptions-layers-alone", equals(printed),
+                  share(count_of(0, absent_keys.size(), in_layers), absent_keys.size()));
+  findings.judged("assumptions-with-last-array", equals(printed), layered.rate(absent_keys));
+}
+
+Result<void> judge_space(const UrlField& field, const Urls& members, const Context& context, Findings& findings) {
+  CountedMemory of_bloom;
+  CountedMemory of_layers;
+  MANKAI_ASSIGN(const auto bloom, make_bloom(field.keys, field.cells, kRepository.k, context, of_bloom.memory()));
+  MANKAI_ASSIGN(auto layered,
+                make_layered(field.keys, kRepository.fpr, UrlLayering::faithful, context, of_layers.memory()));
+  layered.insert(members);
   findings.judged("takes-more-space", equals(Site::kLevels + 1),
-                  exact(static_cast<double>(field.faithful.filter().cell_count()) /
-                        static_cast<double>(field.bloom.filter().cell_count())));
-  findings.judged(
-      "same-work", equals(1),
-      exact(static_cast<double>(field.faithful.filter().probes_per_key()) / field.bloom.filter().probes_per_key()));
-  findings.judged(
-      "more-work", equals(Site::kLevels + 1),
-      exact(static_cast<double>(field.faithful.filter().probes_per_key()) / field.bloom.filter().probes_per_key()));
+                  exact(static_cast<double>(of_layers.bytes()) / static_cast<double>(of_bloom.bytes())));
+  return {};
+}
+
+struct Cost {
+  double insert = 0;
+  double hit = 0;
+  double miss = 0;  ///< a new last segment
+  double all_new = 0;
+};
+
+template <class UnderTest>
+Cost cells_touched(UnderTest filter, const Urls& members, const Urls& new_last, const Urls& all_new) {
+  std::uint64_t before = 0;
+  const auto touched_by = [&](const Urls& urls) {
+    const std::uint64_t touched = filter.filter().touched();
+    return static_cast<double>(touched - std::exchange(before, touched)) / static_cast<double>(urls.size());
+  };
+  const auto asked = [&](const Urls& urls) {
+    static_cast<void>(filter.count_yes(urls));
+    return touched_by(urls);
+  };
+  filter.insert(members);
+  Cost cost;
+  cost.insert = touched_by(members);
+  cost.hit = asked(members);
+  cost.miss = asked(new_last);
+  cost.all_new = asked(all_new);
+  return cost;
+}
+
+// "The same time" and "more time", in cells that the program's algorithms touch.
+void judge_work(const Context& context, Findings& findings) {
+  const std::uint64_t keys = context.trials(100'000, 1'000'000);
+  const ArrayShape shape = ArrayShape::of(keys, kRepository.fpr, context);
+  const Site site(keys, context.seed);
+  const Urls members = site.members(0, keys);
+  const Urls new_last = site.absent_keys(QueryClass::new_last, keys, keys);
+  const Urls all_new = site.absent_keys(QueryClass::all_new, keys, keys);
+  const Cost classic = cells_touched(Classic(ClassicAlgorithm(shape), context.fault), members, new_last, all_new);
+  const Cost layered = cells_touched(Layers(LayeredAlgorithm(shape), context.fault), members, new_last, all_new);
+  const auto judge = [&](const char* id, const char* what, double one, double other) {
+    findings.judged({"same-work-{}", id, what, one, other}, equals(1), exact(other / one));
+    findings.judged({"more-work-{}", id, what, one, other}, at_least(kMore), exact(other / one));
+  };
+  judge("insert", "an insertion", classic.insert, layered.insert);
+  judge("hit", "a query for a member", classic.hit, layered.hit);
+  judge("miss", "a query for an absent page in a known directory", classic.miss, layered.miss);
+  judge("all-new", "a query for a URL of an unknown host", classic.all_new, layered.all_new);
 }
 
 }  // namespace
@@ -144,7 +229,10 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
   Rates recombined;
   double number = 0;
   for (const QueryClass query : kQueryClasses) {
-    const Urls absent_keys = site.absent_keys(query, field.keys, field.keys);
+    // The printed rate, 6e-6, is told from 0 by a million trials.
+    constexpr std::uint64_t kMany = 1'200'000;
+    const std::uint64_t asked = query == QueryClass::all_new ? std::max(field.keys, kMany) : field.keys;
+    const Urls absent_keys = site.absent_keys(query, field.keys, asked);
     ++number;
     std::vector<Estimate> in_order;
     for_each_filter(field, [&](const std::string& name, const auto& filter) {
@@ -168,8 +256,10 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
     recombined = query == QueryClass::recombined ? rates : recombined;
   }
   judge_conclusions(field, new_last, recombined, findings);
+  judge_assumptions(context, findings);
+  judge_work(context, findings);
   findings.add(std::move(figure));
-  return {};
+  return judge_space(field, members, context, findings);
 }
 
 }  // namespace mankai::lab::dedup

@@ -1,13 +1,19 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "lab/exact_sets.hpp"
 #include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "lab/url_dedup/filters.hpp"
+#include "mankai/url/canonical_url.hpp"
+#include "mankai/url/segments.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
@@ -54,33 +60,101 @@ struct CountingEqual {
   }
 };
 
-void judge_hash(const std::vector<std::string>& urls, Findings& findings) {
+// A hash of which only so many different values are left. Not noexcept: the standard library then stores the values,
+// and compares them before the keys.
+struct FewValues {
+  std::uint64_t values;
+  std::size_t operator()(const std::string& url) const { return std::hash<std::string>()(url) % values; }
+};
+
+// Keys compared with per lookup of a member.
+double comparisons(std::span<const std::string> urls, std::uint64_t hash_values) {
   std::uint64_t count = 0;
-  std::unordered_set<std::string, std::hash<std::string>, CountingEqual> set(0, {}, CountingEqual{&count});
+  std::unordered_set<std::string, FewValues, CountingEqual> set(0, FewValues{hash_values}, CountingEqual{&count});
   set.insert(urls.begin(), urls.end());
   count = 0;
   std::uint64_t found = 0;
   for (const std::string& url : urls) {
     found += static_cast<std::uint64_t>(set.contains(url));
   }
-  findings.judged("hash-is-constant", at_most(2), exact(static_cast<double>(count) / static_cast<double>(found)));
+  return static_cast<double>(count) / static_cast<double>(found);
 }
 
-// Bytes per key of std::unordered_set<std::string> on a 64-bit machine, without the allocator's overhead.
-double hash_set_bytes(const std::string& url) {
-  constexpr std::size_t kNode = sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
-  constexpr std::size_t kInPlace = 15;
-  return static_cast<double>(sizeof(void*) + kNode + (url.size() > kInPlace ? url.size() + 1 : 0));
+// "Almost constant", "it depends mostly on the quality of hash function used": ten times the URLs, with all values of
+// the hash and with few.
+void judge_hash(std::span<const std::string> urls, Findings& findings) {
+  constexpr std::size_t kFewUrls = 3000;
+  constexpr std::size_t kManyUrls = 10 * kFewUrls;
+  constexpr std::uint64_t kFewHashes = 100;
+  const auto growth = [&](std::uint64_t values) {
+    return exact(comparisons(urls.first(kManyUrls), values) / comparisons(urls.first(kFewUrls), values));
+  };
+  findings.depends({"hash-is-constant", kFewHashes},
+                   {.expected = equals(1), .measured = growth(std::numeric_limits<std::uint64_t>::max())},
+                   {.expected = equals(1), .measured = growth(kFewHashes)});
 }
 
-void judge_space(const std::vector<std::string>& urls, const Bloom& filter, Findings& findings) {
-  double hash_bytes = 0;
-  for (const std::string& url : urls) {
-    hash_bytes += hash_set_bytes(url);
+class CountingResource : public std::pmr::memory_resource {
+ public:
+  [[nodiscard]] double bytes() const noexcept { return static_cast<double>(bytes_); }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    bytes_ += bytes;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
   }
+  void do_deallocate(void* data, std::size_t bytes, std::size_t alignment) override {
+    bytes_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
+  }
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::uint64_t bytes_ = 0;
+};
+
+// Bytes that are really allocated, without the allocator's own.
+Result<void> judge_allocated(const std::vector<std::string>& urls, const Context& context, Findings& findings) {
+  CountingResource of_table;
+  baseline::HashSet table(&of_table);
+  CountingResource of_array;
+  std::pmr::vector<std::pmr::string> array(&of_array);
+  array.reserve(urls.size());
+  double half_table = 0;
+  for (const std::string& url : urls) {
+    table.insert(url);
+    array.emplace_back(url);
+    half_table = table.size() == urls.size() / 2 ? of_table.bytes() : half_table;
+  }
+  CountedMemory of_bloom;
+  MANKAI_ASSIGN(
+      const auto bloom,
+      Bloom::create(
+          {.keys = urls.size(), .fpr = kRepository.fpr, .hash = context.hash(), .memory = of_bloom.memory()}));
+  CountedMemory of_layers;
+  MANKAI_ASSIGN(auto layered,
+                make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context, of_layers.memory()));
+  const Hasher hasher(context.hash());
+  Urls hashed;
+  std::vector<std::string_view> segments;
+  std::vector<Digest> digests;
+  for (const std::string& url : urls) {
+    url::CanonicalUrl canonical;
+    if (url::canonicalize(url, canonical, url::UrlRules::keys)) {
+      url::split_segments(canonical, segments);
+      url::segment_digests(hasher, segments, digests);
+      hashed.add(digests);
+    }
+  }
+  layered.insert(hashed);
   const auto n = static_cast<double>(urls.size());
-  findings.judged({"hash-stores-the-urls", hash_bytes / n, static_cast<double>(filter.cells_bytes()) / n}, at_least(10),
-                  exact(hash_bytes / static_cast<double>(filter.cells_bytes())));
+  const auto bloom_bytes = static_cast<double>(of_bloom.bytes());
+  const auto layers_bytes = static_cast<double>(of_layers.bytes());
+  findings.judged({"hash-space-is-linear", of_table.bytes() / n}, equals(2), exact(of_table.bytes() / half_table));
+  findings.judged({"bloom-takes-less", of_table.bytes() / n, bloom_bytes / n}, at_most(kLess),
+                  exact(bloom_bytes / of_table.bytes()));
+  findings.judged({"multi-layer-takes-less", of_array.bytes() / n, layers_bytes / n}, at_most(kLess),
+                  exact(layers_bytes / of_array.bytes()));
+  return {};
 }
 
 void judge_false_positives(const std::vector<std::string>& urls, const std::vector<std::string>& absent, Flat& filter,
@@ -110,7 +184,7 @@ Result<void> measure_exact(const Context& context, Findings& findings) {
   const std::vector<std::string> absent = urls_of(generator, count, count + count / 10);
   judge_linear(urls, absent, findings);
   judge_hash(urls, findings);
-  judge_space(urls, filter, findings);
+  MANKAI_TRY(judge_allocated(urls, context, findings));
   Flat under_test(FlatUrls(std::move(filter)), context.fault);
   judge_false_positives(urls, absent, under_test, findings);
   std::ranges::sort(urls);

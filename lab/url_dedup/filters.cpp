@@ -41,18 +41,22 @@ std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept {
   return static_cast<std::uint64_t>(-kRoom * static_cast<double>(cells) * std::log1p(-fill) / setting.k);
 }
 
-Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context) {
+Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context,
+                         const Memory& memory) {
   const BloomSize size{.cell_count = cells, .k = k == 0 ? best_probes(keys, cells) : k};
-  return Bloom::create({.keys = keys, .fpr = bloom_fpr(keys, size), .k = size.k, .hash = context.hash()});
+  return Bloom::create(
+      {.keys = keys, .fpr = bloom_fpr(keys, size), .k = size.k, .hash = context.hash(), .memory = memory});
 }
 
-Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context) {
+Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context,
+                             const Memory& memory) {
   // An array per level, as in the source: real URLs are deeper than the default.
   MANKAI_ASSIGN(auto filter, LayeredUrlBloom::create({.keys = keys,
                                                       .fpr = fpr,
                                                       .layering = layering,
                                                       .max_levels = LayeredUrlBloom::kMaxLevels,
-                                                      .hash = context.hash()}));
+                                                      .hash = context.hash(),
+                                                      .memory = memory}));
   return Layered(LayeredUrls(std::move(filter)), context.fault);
 }
 
@@ -84,6 +88,27 @@ double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept 
 double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept {
   const double probes = k;
   return std::pow(-std::expm1(-probes * keys / cells), probes * static_cast<double>(levels));
+}
+
+double array_deviation(double keys, double cells, std::uint32_t k) noexcept {
+  const double probes = k;
+  const double fill = -std::expm1(-probes * keys / cells);
+  return printed_rate(keys, cells, k, 1) * probes * fill_deviation(probes * keys / cells, cells) / fill;
+}
+
+Memory CountedMemory::memory() noexcept {
+  return {.allocate = [](void* context, std::size_t bytes) noexcept -> void* {
+            auto& counted = *static_cast<CountedMemory*>(context);
+            counted.bytes_ += bytes;
+            return counted.inner_.allocate(counted.inner_.context, bytes);
+          },
+          .release =
+              [](void* context, void* data, std::size_t bytes) noexcept {
+                auto& counted = *static_cast<CountedMemory*>(context);
+                counted.bytes_ -= bytes;
+                counted.inner_.release(counted.inner_.context, data, bytes);
+              },
+          .context = this};
 }
 
 Estimate over(const Estimate& a, const Estimate& b) noexcept {

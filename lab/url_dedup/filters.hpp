@@ -7,6 +7,7 @@
 
 #include "lab/under_test.hpp"
 #include "lab/url_dedup/urls.hpp"
+#include "mankai/base/region.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 
@@ -101,20 +102,24 @@ struct Setting {
 inline constexpr Setting kRepository{.fpr = 0.05, .k = 4};
 inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
 
+/// "Less" and "more" by a tenth at least, so that equal values do not pass by chance.
+inline constexpr double kLess = 0.9;
+inline constexpr double kMore = 1.1;
+
 /// Returns the capacity of an array of `cells` cells, a power of two, so that the faithful filter wastes none.
 [[nodiscard]] std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept;
 
 /// Makes a classic filter of about `cells` cells, in whole lines; k of 0 means optimal. Errors: out_of_space.
-[[nodiscard]] Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
-                                       const Context& context);
+[[nodiscard]] Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context,
+                                       const Memory& memory = system_memory());
 template <class UnderTest>
 [[nodiscard]] Result<UnderTest> make_urls(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
                                           const Context& context) {
   MANKAI_ASSIGN(auto filter, make_bloom(keys, cells, k, context));
   return UnderTest(typename UnderTest::Filter(std::move(filter)), context.fault);
 }
-[[nodiscard]] Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering,
-                                           const Context& context);
+[[nodiscard]] Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context,
+                                           const Memory& memory = system_memory());
 
 /// Returns the rate of one level's array, and of the last array, from their actual cells.
 [[nodiscard]] double level_rate(const LayeredUrlBloom& filter, std::size_t level) noexcept;
@@ -124,6 +129,20 @@ template <class UnderTest>
 [[nodiscard]] double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept;
 /// Returns the printed formula, (1 - e^(-kn/m))^(kL).
 [[nodiscard]] double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept;
+
+/// Returns the standard deviation of one array's rate from the formula, of which the array is a draw.
+[[nodiscard]] double array_deviation(double keys, double cells, std::uint32_t k) noexcept;
+
+/// Counts the bytes that are allocated through it. Must outlive what it allocates.
+class CountedMemory {
+ public:
+  [[nodiscard]] Memory memory() noexcept;
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  Memory inner_ = system_memory();
+  std::uint64_t bytes_ = 0;
+};
 
 /// Returns a / b with the error to first order; a may be 0. Pre: b is not.
 [[nodiscard]] Estimate over(const Estimate& a, const Estimate& b) noexcept;

@@ -1,121 +1,195 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/parts.hpp"
+#include "lab/traffic/url_generator.hpp"
+#include "lab/url_dedup/algorithms.hpp"
 #include "lab/url_dedup/filters.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
 
-/// The number in the repository's file results4.
-constexpr std::uint64_t kWikipediaUrls = 304'964;
+/// A result file of the repository: the means of its trials, in percent of all lines.
+struct ResultFile {
+  const char* id;
+  const char* what;
+  std::uint64_t lines;
+  double bloom;
+  double multi_layer;
+  double size;  ///< on the axis of figure 3; 0: not in it
+};
+constexpr std::array<ResultFile, 5> kFiles = {{
+    {"times3", "34,887 URLs of Wikipedia", 34'887, 2.9925, 1.0118, 32'432},
+    {"times2", "293,120 lines", 293'120, 4.8434, 3.4709, 269'452},
+    {"times1", "1,562,978 lines", 1'562'978, 3.2443, 1.0519, 1'562'978},
+    {"results4", "304,964 lines", 304'964, 2.5153, 0.045579, 0},
+    {"rpcloud1", "1,048,576 headlines split at spaces", 1'048'576, 2.8245, 2.6127, 0},
+}};
+constexpr double kPercent = 100;
 
-// en.wikipedia.org/wiki/Title: one host, one directory, one title per URL.
-Urls wikipedia(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
-  Urls urls;
-  const Digest host = mix_integer(1, seed);
-  const Digest directory = mix_integer(2, seed);
-  for (std::uint64_t title = first; title < last; ++title) {
-    const std::array<Digest, 3> url = {host, directory, mix_integer(title + 3, seed)};
-    urls.add(url);
-  }
-  return urls;
-}
-
-// Headlines have no slash, so they are one segment.
-Urls headlines(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
-  Urls urls;
-  for (std::uint64_t text = first; text < last; ++text) {
-    const Digest segment = mix_integer(text, seed);
-    urls.add({&segment, 1});
-  }
-  return urls;
-}
-
-// The repository's counter: a filter per half of the data; keys that both filters contain, divided by all keys.
-template <class Filter>
-Estimate their_counter(const Filter& other_half, const Urls& half, std::uint64_t total) {
-  const Estimate true_rate = other_half.rate(half);
-  const double scale = static_cast<double>(half.size()) / static_cast<double>(total);
-  return {.value = true_rate.value * scale, .error = true_rate.error * scale};
-}
-
-struct Pair {
-  Flat bloom;
-  Layered layered;
+/// The program's count: a filter per half of the lines; half of all lines are queried, and those that both filters
+/// contain are counted. We query all and halve the count.
+struct Count {
+  Estimate bloom{};
+  Estimate multi_layer{};
 };
 
-Result<Pair> make_pair_of(const Urls& urls, const Context& context) {
-  MANKAI_ASSIGN(auto layered, make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context));
-  MANKAI_ASSIGN(auto bloom, make_urls<Flat>(urls.size(), layered.filter().params().cell_count, kRepository.k, context));
-  Pair pair{.bloom = std::move(bloom), .layered = std::move(layered)};
-  pair.bloom.insert(urls);
-  pair.layered.insert(urls);
-  return pair;
-}
+struct Halves {
+  Urls first{};
+  Urls second{};
+  std::uint64_t in_both = 0;  ///< of each half: its first lines
+};
 
-Result<void> measure_wikipedia(const Context& context, Findings& findings) {
-  constexpr std::uint64_t kHalf = kWikipediaUrls / 2;
-  const Urls first = wikipedia(0, kHalf, context.seed);
-  const Urls second = wikipedia(kHalf, kWikipediaUrls, context.seed);
-  // The array is a power of two, so a flat filter of exactly that size serves as the repository's baseline.
-  MANKAI_ASSIGN(auto filter,
-                Bloom::create({.keys = kHalf, .fpr = kRepository.fpr, .k = kRepository.k, .hash = context.hash()}));
-  Flat bloom(FlatUrls(std::move(filter)), context.fault);
-  bloom.insert(first);
-  findings.judged("results4-bloom", equals(0.0251), their_counter(bloom, second, kWikipediaUrls));
-  findings.judged("results4-is-a-rate", equals(1),
-                  over(their_counter(bloom, second, kWikipediaUrls), bloom.rate(second)));
-  MANKAI_ASSIGN(const auto pair, make_pair_of(first, context));
-  const LayeredUrlBloom& layered = pair.layered.filter();
-  findings.undecided({"results4-multi-layer", level_rate(layered, 2) * last_rate(layered) / 2}, equals(0.00043),
-                     their_counter(pair.layered, second, kWikipediaUrls));
-  return {};
-}
-
-Result<void> measure_headlines(const Context& context, Findings& findings) {
-  const std::uint64_t count = context.trials(150'000, 1'000'000);
-  MANKAI_ASSIGN(const auto pair, make_pair_of(headlines(0, count, context.seed), context));
-  const Urls absent_keys = headlines(count, 4 * count, context.seed);
-  const Estimate gain = over(pair.layered.rate(absent_keys), pair.bloom.rate(absent_keys));
-  findings.judged("headlines-gain", at_most(2.61 / 2.82), gain);
-  findings.judged("headlines-same-array", equals(1), gain);
-  return {};
-}
-
-// The program's "Hash" is a list of 10^8 ones and zeros, indexed by hash modulo 10^8.
-Result<void> measure_list(const Context& context, Findings& findings) {
-  constexpr std::uint64_t kCells = 100'000'000;
-  constexpr std::uint64_t kUrls = 1'000'000;
-  Random random(context.seed);
-  std::vector<bool> list(kCells);
-  for (std::uint64_t i = 0; i < kUrls; ++i) {
-    list[random.below(kCells)] = true;
+// The lines of the second half begin with those that repeat lines of the first.
+Halves halves_of(std::uint64_t half, std::uint64_t in_both, unsigned fresh, std::uint64_t seed) {
+  const Pages pages(half, fresh, seed);
+  Halves halves{.in_both = in_both};
+  for (std::uint64_t line = 0; line < half; ++line) {
+    halves.first.add(pages.url(false, line));
+    halves.second.add(pages.url(line >= in_both, line));
   }
+  return halves;
+}
+
+template <class UnderTest, class Algorithm>
+Estimate count(const Halves& halves, const ArrayShape& shape, const Context& context) {
   std::uint64_t yes = 0;
-  for (std::uint64_t i = 0; i < kUrls; ++i) {
-    const std::uint64_t digest = random.next();
-    yes += static_cast<std::uint64_t>(list[fastrange(digest, kCells)] || invents_yes(context.fault, digest));
+  for (const auto& [one, other] :
+       {std::pair(&halves.first, &halves.second), std::pair(&halves.second, &halves.first)}) {
+    UnderTest filter(Algorithm(shape), context.fault);
+    filter.insert(*one);
+    yes += filter.count_yes(*other);
   }
-  findings.judged("hash-list-is-exact", equals(0), share(yes, kUrls));
-  findings.judged("hash-list-rate", equals(-std::expm1(-static_cast<double>(kUrls) / kCells)), share(yes, kUrls));
-  return {};
+  // Only lines that are not in both halves are counted by chance.
+  const std::uint64_t lines = 2 * (halves.first.size() - halves.in_both);
+  const double deviation = share(yes - std::min(yes, 2 * halves.in_both), lines).error * static_cast<double>(lines);
+  return {.value = static_cast<double>(yes) / 2, .error = deviation / 2};
 }
 
-void skip_missing_data(Findings& findings) {
-  findings.skipped("results1-bloom", equals(0.0324), Missing::authors_data);
-  findings.skipped("results1-multi-layer", equals(0.01045), Missing::authors_data);
+Count counts_of(const ResultFile& file, std::uint64_t lines, unsigned fresh, const Context& context) {
+  const std::uint64_t half = lines / 2;
+  const ArrayShape shape = ArrayShape::of(half, kRepository.fpr, context);
+  // What the Bloom filter's published share has beyond its rate f are lines in both halves: d + (1 - d) f = 2 share.
+  const double rate = shape.expected_rate(half);
+  const double repeated = std::max(0.0, (2 * file.bloom / kPercent - rate) / (1 - rate));
+  const Halves halves =
+      halves_of(half, static_cast<std::uint64_t>(repeated * static_cast<double>(half)), fresh, context.seed);
+  return {.bloom = count<Classic, ClassicAlgorithm>(halves, shape, context),
+          .multi_layer = count<Layers, LayeredAlgorithm>(halves, shape, context)};
+}
+
+void measure_files(const Context& context, Findings& findings) {
+  Figure figure = findings.figure("false-positive-counts");
+  for (const ResultFile& file : kFiles) {
+    context.progress(fmt::format("the repository's {}", file.id));
+    // Rates do not depend on the number of lines.
+    const std::uint64_t lines = std::min(file.lines, context.trials(150'000, file.lines));
+    const double scale = kPercent / static_cast<double>(lines);
+    const auto percent = [scale](const Estimate& counted) {
+      return Estimate{.value = counted.value * scale, .error = counted.error * scale};
+    };
+    const Count two_new = counts_of(file, lines, 2, context);
+    const Count none_new = counts_of(file, lines, 0, context);
+    findings.depends({"file-{}", file.id, file.what, file.bloom, file.multi_layer},
+                     {.expected = at_most(file.multi_layer), .measured = percent(two_new.multi_layer)},
+                     {.expected = at_most(file.multi_layer), .measured = percent(none_new.multi_layer)});
+    if (file.size > 0) {
+      const double published = static_cast<double>(file.lines) / kPercent;
+      const auto add = [&](const char* filter, double counted, double error) {
+        figure.rows.push_back({filter, file.size, counted, error});
+      };
+      const double to_file = static_cast<double>(file.lines) / static_cast<double>(lines);
+      add("Bloom filter, published", file.bloom * published, 0);
+      add("multi-layer, published", file.multi_layer * published, 0);
+      add("Bloom filter", none_new.bloom.value * to_file, none_new.bloom.error * to_file);
+      add("multi-layer, all segments known", none_new.multi_layer.value * to_file,
+          none_new.multi_layer.error * to_file);
+      add("multi-layer, two segments new", two_new.multi_layer.value * to_file, two_new.multi_layer.error * to_file);
+    }
+  }
+  findings.add(std::move(figure));
+}
+
+// The file whose Bloom filter has no excess, and hence no lines in both halves.
+void measure_counter(const Context& context, Findings& findings) {
+  const ResultFile& file = kFiles[3];
+  const std::uint64_t half = file.lines / 2;
+  const ArrayShape shape = ArrayShape::of(half, kRepository.fpr, context);
+  const Halves halves = halves_of(half, 0, 1, context.seed);
+  const Estimate counted = count<Classic, ClassicAlgorithm>(halves, shape, context);
+  const Estimate in_percent = counted / (static_cast<double>(file.lines) / kPercent);
+  findings.judged("results4-bloom", equals(file.bloom), in_percent);
+  Classic filter(ClassicAlgorithm(shape), context.fault);
+  filter.insert(halves.first);
+  findings.judged("results4-is-a-rate", equals(1), over(in_percent / kPercent, filter.rate(halves.second)));
+}
+
+// A URL of one segment: the XOR is that segment's address, so both arrays have the same cells set.
+void measure_one_segment(const Context& context, Findings& findings) {
+  const std::uint64_t urls = context.trials(150'000, 1'000'000);
+  const ArrayShape shape = ArrayShape::of(urls, kRepository.fpr, context);
+  const auto made = [&](std::uint64_t first, std::uint64_t last) {
+    Urls all;
+    for (std::uint64_t i = first; i < last; ++i) {
+      const Digest segment = mix_integer(i, context.seed);
+      all.add({&segment, 1});
+    }
+    return all;
+  };
+  Classic classic(ClassicAlgorithm(shape), context.fault);
+  Layers layered(LayeredAlgorithm(shape), context.fault);
+  classic.insert(made(0, urls));
+  layered.insert(made(0, urls));
+  const Urls absent_keys = made(urls, 4 * urls);
+  findings.judged("one-segment-gains-nothing", equals(1), over(layered.rate(absent_keys), classic.rate(absent_keys)));
+}
+
+// The program's "hash table" is a list of zeros, indexed by hash modulo its length: 10^8, or m for figures 4 and 5.
+Result<void> measure_lists(const Context& context, Findings& findings) {
+  const std::uint64_t urls = context.trials(200'000, 1'000'000);
+  MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.seed = context.seed}));
+  const Hasher hasher(context.hash());
+  const std::uint64_t cells_of_figures = ArrayShape::of(urls, kRepository.fpr, context).cells;
+  // A hundred cells per URL, as 10^8 are for a million.
+  for (const auto& [id, cells] : {std::pair("10-8", 100 * urls), std::pair("m", cells_of_figures)}) {
+    std::vector<bool> list(cells);
+    std::string url;
+    std::uint64_t yes = 0;
+    for (std::uint64_t i = 0; i < 2 * urls; ++i) {
+      url.clear();
+      generator.append_url(i, url);
+      const Digest digest = hasher(std::string_view(url));
+      const std::uint64_t cell = fastrange(digest.value, cells);
+      if (i >= urls) {
+        yes += static_cast<std::uint64_t>(list[cell] || invents_yes(context.fault, digest.value));
+      } else if (!loses_insert(context.fault, digest.value)) {
+        list[cell] = true;
+      }
+    }
+    const double formula = -std::expm1(-static_cast<double>(urls) / static_cast<double>(cells));
+    const Estimate rate =
+        widened(share(yes, urls),
+                fill_deviation(static_cast<double>(urls) / static_cast<double>(cells), static_cast<double>(cells)));
+    findings.judged({"list-{}-is-exact", id}, equals(0), rate);
+    findings.judged({"list-{}-rate", id}, equals(formula), rate);
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<void> measure_repository(const Context& context, Findings& findings) {
-  MANKAI_TRY(measure_wikipedia(context, findings));
-  MANKAI_TRY(measure_headlines(context, findings));
-  skip_missing_data(findings);
-  return measure_list(context, findings);
+  measure_files(context, findings);
+  measure_counter(context, findings);
+  measure_one_segment(context, findings);
+  return measure_lists(context, findings);
 }
 
 }  // namespace mankai::lab::dedup

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kUrlsPerHost = 50;
 constexpr std::uint64_t kDirectories = 2000;
 constexpr std::uint64_t kRepeatsEvery = 10;
-constexpr std::uint64_t kMostRounds = 16;
+constexpr std::uint64_t kMostRounds = 64;
 
 constexpr std::uint64_t kHost = 0;
 constexpr std::uint64_t kDirectory = 1;
@@ -89,7 +89,8 @@ bool Site::absent_key(QueryClass query, std::uint64_t known, std::uint64_t numbe
         url[level] = word(kStrange, drawn * kLevels + level);
       }
       return true;
-    case QueryClass::new_last: url[3] = word(kStrange, drawn * kLevels + 3); return true;
+    // In a/x/x the XOR leaves host and page alone, which ties the answers of the last level and the last array.
+    case QueryClass::new_last: url[3] = word(kStrange, drawn * kLevels + 3); return !repeats;
     case QueryClass::recombined: {
       const bool is_member = url[0] == other[0] && url[1] == other[1];
       url[2] = other[2];
@@ -118,6 +119,37 @@ Urls Site::absent_keys(QueryClass query, std::uint64_t known, std::uint64_t coun
     if (absent_key(query, known, number, url)) {
       urls.add(std::span(url).first(query == QueryClass::prefix ? kLevels - 1 : kLevels));
     }
+  }
+  return urls;
+}
+
+Pages::Pages(std::uint64_t half, unsigned fresh, std::uint64_t seed) noexcept
+    : half_(half),
+      fresh_(fresh),
+      seed_(seed),
+      per_directory_(static_cast<std::uint64_t>(std::sqrt(static_cast<double>(half) / 2)) + 1) {}
+
+Pages::Url Pages::url(bool is_second_half, std::uint64_t number) const noexcept {
+  const auto word = [this](std::uint64_t vocabulary, std::uint64_t name) {
+    return mix_integer(name << 2 | vocabulary, seed_);
+  };
+  const std::uint64_t own = is_second_half ? half_ + number : number;
+  // Of a directory with an even number the first half has the even pages, of one with an odd number the odd ones.
+  const std::uint64_t directory = number / per_directory_;
+  const std::uint64_t page = 2 * (number % per_directory_) + (directory + (is_second_half ? 1 : 0)) % 2;
+  return {word(kHost, 0),
+          word(kDirectory, fresh_ == 2   ? own
+                           : fresh_ == 1 ? 0
+                                         : directory),
+          word(kPage, fresh_ > 0 ? own : page)};
+}
+
+Urls Pages::urls(bool is_second_half) const {
+  Urls urls;
+  urls.segments.reserve(half_ * kLevels);
+  urls.ends.reserve(half_);
+  for (std::uint64_t number = 0; number < half_; ++number) {
+    urls.add(url(is_second_half, number));
   }
   return urls;
 }

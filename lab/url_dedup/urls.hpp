@@ -77,4 +77,25 @@ class Site {
   std::uint64_t seed_;
 };
 
+/// URLs of a host, a directory and a page, in two halves that share no URL. What is new in an absent URL, one of the
+/// other half, is its last `fresh` segments, 0 to 2: they occur in no other URL. With none, every directory and every
+/// page occurs in both halves.
+class Pages {
+ public:
+  static constexpr std::size_t kLevels = 3;
+  using Url = std::array<Digest, kLevels>;
+
+  Pages(std::uint64_t half, unsigned fresh, std::uint64_t seed) noexcept;
+
+  [[nodiscard]] Url url(bool is_second_half, std::uint64_t number) const noexcept;
+  [[nodiscard]] Urls urls(bool is_second_half) const;
+  [[nodiscard]] std::uint64_t half() const noexcept { return half_; }
+
+ private:
+  std::uint64_t half_;
+  unsigned fresh_;
+  std::uint64_t seed_;
+  std::uint64_t per_directory_;  ///< pages of a half in a directory
+};
+
 }  // namespace mankai::lab::dedup
