@@ -443,8 +443,6 @@ bool formula_decides(const Claim& claim) {
 const std::set<std::string> kCannotFailYet = {"basket-gate/bit-array-is-exact",
                                               "url-dedup/repaired-keeps-the-target-all-new",
                                               "url-dedup/less-than-bloom-all-new",
-                                              "dablooms/by-id-finds-its-filter-original",
-                                              "dablooms/never-at-a-sane-load",
                                               "web-profiling/all-checked-fixed-point",
                                               "web-profiling/all-checked-ceil",
                                               "web-profiling/all-checked-floor",
@@ -458,14 +456,7 @@ const std::set<std::string> kCannotFailYet = {"basket-gate/bit-array-is-exact",
                                               "web-profiling/basic-is-flat",
                                               "web-profiling/error-is-bounded-k-4",
                                               "web-profiling/sized-for-keys-strict-1",
-                                              "web-profiling/sized-for-keys-balanced-1",
-                                              "fading/gloss",
-                                              "fading/newer-is-remembered-better",
-                                              "fading/step-function",
-                                              "fading/capacity-decreases",
-                                              "fading/log-still-decreasing",
-                                              "fading/values-again",
-                                              "fading/values-junk-twice"};
+                                              "web-profiling/sized-for-keys-balanced-1"};
 
 // Returns the counted claims whose verdict no mutation changes: neither a broken filter nor a wrong formula.
 std::set<std::string> cannot_fail(const Source& source, Context context) {
