@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "lab/outside.hpp"
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab {
@@ -18,6 +19,8 @@ std::string_view needs(Missing missing) noexcept {
     case Missing::data: return "needs --data";
     case Missing::full_run: return "needs a run without --quick";
     case Missing::postgresql: return "needs a PostgreSQL server: install the package postgresql";
+    case Missing::mankai: return "needs the program mankai, beside this one or in PATH";
+    case Missing::redis_server: return "needs redis-server in PATH, and the module mankai-redis.so";
     case Missing::authors_data: return "needs data that the authors did not publish";
   }
   return "";
@@ -165,6 +168,8 @@ bool Findings::is_missing(Missing missing) const {
     case Missing::data: return !context_.data_dir;
     case Missing::full_run: return context_.quick;
     case Missing::postgresql: return !has_postgresql();
+    case Missing::mankai: return !Program::find("mankai");
+    case Missing::redis_server: return !Program::find("redis-server") || !find_redis_module();
     case Missing::authors_data: return true;
   }
   return false;

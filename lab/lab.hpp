@@ -190,6 +190,8 @@ enum class Missing : std::uint8_t {
   data,          ///< --data
   full_run,      ///< the time that a quick run does not take
   postgresql,    ///< a PostgreSQL server
+  mankai,        ///< the program `mankai`
+  redis_server,  ///< redis-server, and the module for it
   authors_data,  ///< data that the authors did not publish
 };
 

@@ -42,6 +42,8 @@ Measure measure_ids;          ///< "Enter dablooms": when a new filter opens, an
 Measure measure_old_filters;  ///< "Enter dablooms": adding to old filters, and removing from them.
 Measure measure_counters;     ///< "Enter dablooms": counters of four bits.
 Measure measure_restart;      ///< "Enter dablooms": a restart from a file and from a database; corrupt files.
+Measure measure_crashes;      ///< "Enter dablooms": failed writes, replay, and what a flush writes.
+Measure measure_requests;     ///< "Introduction": thousands of decode requests per second.
 Measure measure_memory;       ///< The 98.8 %: a filter compared with a hash table.
 }  // namespace spam
 
@@ -71,7 +73,8 @@ Measure measure_addressing;   ///< The code's addressing, on ids in order and at
 Measure measure_production;   ///< The code's own test; the shapes it used, their bytes, write and read times.
 Measure measure_threads;      ///< "Highly concurrent".
 Measure measure_trace;        ///< Recurring events of a real trace, compared with an LRU and a rotating Bloom filter.
-Measure measure_values;       ///< The code's ProbablisticLRU: recent values of a key.
+Measure measure_many_filters;  ///< "A large number of filters": one per user, in SQLite and in Redis.
+Measure measure_values;        ///< The code's ProbablisticLRU: recent values of a key.
 }  // namespace forgetting
 
 }  // namespace mankai::lab

@@ -27,6 +27,8 @@ std::vector<Source> all_sources() {
                                  {"old filters", spam::measure_old_filters},
                                  {"four-bit counters", spam::measure_counters},
                                  {"restart and damaged files", spam::measure_restart},
+                                 {"crashes and flushes", spam::measure_crashes},
+                                 {"decode requests", spam::measure_requests},
                                  {"memory and the hash table", spam::measure_memory}}),
           source_of("web_profiling", {{"skew", profiling::measure_skew},
                                       {"decayed counts", profiling::measure_counts},
@@ -50,6 +52,7 @@ std::vector<Source> all_sources() {
                                {"least matches", forgetting::measure_min_matches},
                                {"addressing", forgetting::measure_addressing},
                                {"shapes in use", forgetting::measure_production},
+                               {"a large number of filters", forgetting::measure_many_filters},
                                {"recent values", forgetting::measure_values}})};
 }
 

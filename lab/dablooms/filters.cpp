@@ -5,16 +5,32 @@
 namespace mankai::lab::spam {
 
 Result<Ours> make_ours(const Shape& shape, const Context& context) {
-  return make_under_test<ScalableCountingBloom>(
-      {.keys = shape.keys, .fpr = shape.fpr, .growth = shape.growth, .layout = shape.layout}, context);
+  return make_under_test<ScalableCountingBloom>({.keys = shape.keys,
+                                                 .fpr = shape.fpr,
+                                                 .growth = shape.growth,
+                                                 .layout = shape.layout,
+                                                 .memory = shape.memory.value_or(system_memory())},
+                                                context);
 }
 
 Theirs make_theirs(const Shape& shape, const Context& context) {
-  return {Original({.keys = shape.keys, .fpr = shape.fpr}), context.fault};
+  return {Original({.keys = shape.keys, .fpr = shape.fpr, .growth = shape.growth.factor}), context.fault};
 }
 
-Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context) {
-  return make_under_test<CountingBloom>({.keys = keys, .fpr = fpr, .layout = CountingLayout::partitioned}, context);
+Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context, const Memory& memory) {
+  return make_under_test<CountingBloom>(
+      {.keys = keys, .fpr = fpr, .layout = CountingLayout::partitioned, .memory = memory}, context);
+}
+
+std::vector<std::byte> cells_of(const CountingBloom& filter) {
+  const std::vector<std::byte> image = filter.to_bytes();
+  const auto cells = std::span(image).subspan(sizeof(ImageHeader), filter.cells_bytes());
+  return {cells.begin(), cells.end()};
+}
+
+std::vector<std::byte> cells_of(const Original::Slice& slice) {
+  const auto cells = std::as_bytes(std::span(slice.bytes));
+  return {cells.begin(), cells.end()};
 }
 
 Estimate formula_rate(const Part& part) noexcept {

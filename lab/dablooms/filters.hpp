@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "lab/dablooms/original.hpp"
@@ -50,13 +52,32 @@ struct Shape {
   double fpr = 0.01;
   Growth growth{.factor = 1, .tightening = 0.5, .bound = FprBound::total};
   CountingLayout layout = CountingLayout::partitioned;
+  std::optional<Memory> memory{};  ///< [default: the system's]
 };
 
 /// Errors: out_of_space.
 [[nodiscard]] Result<Ours> make_ours(const Shape& shape, const Context& context);
+/// The model, with the shape's keys, rate and growth factor.
 [[nodiscard]] Theirs make_theirs(const Shape& shape, const Context& context);
 /// A single filter in the partitioned layout. Errors: out_of_space.
-[[nodiscard]] Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context);
+[[nodiscard]] Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context,
+                                             const Memory& memory = system_memory());
+
+/// Returns how many of the cells' counters satisfy the predicate. Pre: two counters per byte.
+template <class Predicate>
+[[nodiscard]] std::uint64_t count_counters(std::span<const std::byte> cells, const Predicate& predicate) {
+  constexpr unsigned kHalf = 4;
+  constexpr auto kLower = std::byte{15};
+  std::uint64_t count = 0;
+  for (const std::byte two : cells) {
+    count += predicate(std::to_integer<unsigned>(two & kLower)) ? 1U : 0U;
+    count += predicate(std::to_integer<unsigned>(two >> kHalf)) ? 1U : 0U;
+  }
+  return count;
+}
+/// Returns the cells of a filter, read from a copy of its image.
+[[nodiscard]] std::vector<std::byte> cells_of(const CountingBloom& filter);
+[[nodiscard]] std::vector<std::byte> cells_of(const Original::Slice& slice);
 
 template <class F>
 void insert_members(F& filter, const Keys& keys, std::uint64_t first, std::uint64_t end) {
@@ -94,11 +115,18 @@ std::uint64_t count_missed(const F& filter, const Keys& keys, const Range& range
   return range.count_if([&](std::uint64_t number) { return !filter.may_contain(keys.member(number)); });
 }
 
-/// Returns how many removals were refused.
+/// Returns how many removals were refused, or were made in a slice that does not contain the key.
 template <class F>
 std::uint64_t erase_members(F& filter, const Keys& keys, const Range& range) {
-  return range.count_if(
-      [&](std::uint64_t number) { return filter.filter().erase(keys.member(number), number) != EraseResult::erased; });
+  return range.count_if([&](std::uint64_t number) {
+    const Digest digest = keys.member(number);
+    bool is_right = true;
+    if constexpr (std::is_same_v<F, Theirs>) {
+      const auto holder = filter.filter().holder(number);
+      is_right = holder && filter.filter().slice_contains(*holder, digest);
+    }
+    return filter.filter().erase(digest, number) != EraseResult::erased || !is_right;
+  });
 }
 
 template <class F>

@@ -1,7 +1,10 @@
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "lab/dablooms/filters.hpp"
+#include "lab/dablooms/spam_table.hpp"
+#include "lab/outside.hpp"
 #include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
@@ -54,88 +57,143 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
   return {};
 }
 
-// 20,000 keys with one id, of which the first 1000 remain.
-constexpr std::uint64_t kOneId = 7;
+// Keys whose ids are fairly distributed, or all equal. Filters are large enough for the collisions of the model's hash
+// words not to matter: see small-filters-original.
+constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kHighRate};
 constexpr std::uint64_t kKeys = 20'000;
-constexpr std::uint64_t kRest = 1000;
+constexpr std::uint64_t kTogether = 7;  // keys per id; does not divide the capacity, so that ids straddle filters
+constexpr std::uint64_t kEveryFifth = 5;
 
-struct OneId {
+struct Used {
   Estimate rate;
   Estimate lost;
   std::uint64_t refused = 0;
+  std::size_t slices = 0;
 };
 
 template <class F>
-OneId use_one_id(F& filter, const Context& context) {
-  const Keys numbers(context.seed);
-  OneId found;
-  for (std::uint64_t number = 0; number < kKeys; ++number) {
-    filter.insert(numbers.member(number), kOneId);
-  }
-  found.rate = rate_of(filter, numbers, context.trials(100'000, 4'000'000));
-  found.refused = count_of(kRest, kKeys, [&](std::uint64_t number) {
-    return filter.filter().erase(numbers.member(number), kOneId) != EraseResult::erased;
-  });
-  found.lost = share(count_missed(filter, numbers, {.end = kRest}), kRest);
-  return found;
-}
-
-void judge_one_id(const OneId& found, bool is_ours, Findings& findings) {
-  findings.judged({"one-id-scales-{}", suffix(is_ours), whose(is_ours)}, at_most(kHighRate), found.rate);
-  Estimate lost = found.lost;
-  lost.error = is_ours ? 0 : lost.error;
-  findings.judged({"one-id-loses-none-{}", suffix(is_ours), whose(is_ours), found.refused}, equals(0), lost);
-}
-
-Result<void> measure_one_id(const Context& context, Findings& findings) {
-  MANKAI_ASSIGN(auto ours, make_ours(kShape, context));
-  auto theirs = make_theirs(kShape, context);
-  const OneId original = use_one_id(theirs, context);
-  judge_one_id(original, false, findings);
-  judge_one_id(use_one_id(ours, context), true, findings);
-  // A counter is min(15, keys on it), minus the removed keys. So it ends at 0 if 15 removed keys share it.
-  const Original::Slice& slice = theirs.filter().slice(0);
-  const double emptied = poisson_tail(static_cast<double>(kKeys - kRest) / static_cast<double>(slice.size), 15);
-  const Estimate full = formula_rate(part_of(slice, kKeys));
-  findings.judged("one-id-rate-original", equals(full.value), widened(original.rate, full.error));
-  findings.judged("one-id-lost-original", equals(1 - std::pow(1 - emptied, slice.k)), original.lost);
-  return {};
-}
-
-template <class F>
-void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings& findings) {
-  constexpr std::uint64_t kTogether = 7;  // does not divide the capacity, so ids straddle filters
-  constexpr std::uint64_t kStep = 5;
+Used use(F filter, std::uint64_t together, const Range& removed, const Context& context) {
   const Keys numbers(context.seed);
   for (std::uint64_t number = 0; number < kKeys; ++number) {
-    filter.insert(numbers.member(number), number / kTogether);
+    filter.insert(numbers.member(number), number / together);
   }
-  const Estimate rate = rate_of(filter, numbers, context.trials(50'000, 1'000'000));
-  const Range removed{.end = kKeys, .step = kStep};
-  const std::uint64_t refused = removed.count_if([&](std::uint64_t number) {
-    return filter.filter().erase(numbers.member(number), number / kTogether) != EraseResult::erased;
+  Used used{.rate = rate_of(filter, numbers, context.trials(50'000, 2'000'000)), .lost = {}};
+  used.slices = filter.filter().slice_count();
+  used.refused = removed.count_if([&](std::uint64_t number) {
+    return filter.filter().erase(numbers.member(number), number / together) != EraseResult::erased;
   });
-  const std::uint64_t lost = count_missed(filter, numbers, removed.others());
-  findings.judged(
-      {"ids-need-not-be-unique-{}", suffix(is_ours), whose(is_ours), kKeys, filter.filter().slice_count(), refused},
-      equals(0), exact(lost));
-  findings.judged({"shared-ids-scale-{}", suffix(is_ours), whose(is_ours)}, at_most(kHighRate), rate);
+  const Range rest = removed.others();
+  used.lost = exact(count_missed(filter, numbers, rest));
+  return used;
+}
+
+constexpr Range kFifth{.end = kKeys, .step = kEveryFifth};
+// All but 1000, of which the small filter is full.
+constexpr Range kAllButFew{.end = kKeys, .step = kKeys / kCapacity, .is_inverted = true};
+
+void judge_ids(const Used& spread, const Used& equal, const Used& emptied, bool is_ours, Findings& findings) {
+  const std::string id = suffix(is_ours);
+  findings.judged({"ids-need-not-be-unique-{}", id, whose(is_ours), kKeys, spread.slices, spread.refused}, equals(0),
+                  spread.lost);
+  if (is_ours) {
+    findings.judged({"ids-scale-{}", id, whose(is_ours)}, at_most(kHighRate), spread.rate);
+    findings.judged({"one-id-scales-{}", id, whose(is_ours)}, at_most(kHighRate), equal.rate);
+    findings.judged({"one-id-loses-none-{}", id, whose(is_ours), emptied.refused}, equals(0), emptied.lost);
+  } else {
+    findings.depends({"ids-scale-{}", id, whose(is_ours)}, {at_most(kHighRate), spread.rate},
+                     {at_most(kHighRate), equal.rate});
+  }
+}
+
+// With one id the original is one filter. A counter is min(15, keys on it), less the removed keys: so it ends at 0 if
+// 15 removed keys share it.
+void judge_one_id(const Used& equal, const Used& emptied, Findings& findings) {
+  const Original large({.keys = kLarger.keys, .fpr = kLarger.fpr});
+  const Estimate full = formula_rate(part_of(large.slice(0), kKeys));
+  findings.judged("one-id-rate-original", equals(full.value), widened(equal.rate, full.error));
+  const Original small({.keys = kShape.keys, .fpr = kShape.fpr});
+  const Original::Slice& slice = small.slice(0);
+  const double zero = poisson_tail(static_cast<double>(kAllButFew.count()) / static_cast<double>(slice.size), 15);
+  findings.judged("one-id-lost-original", equals(1 - std::pow(1 - zero, slice.k)),
+                  share(static_cast<std::uint64_t>(emptied.lost.value), kKeys - kAllButFew.count()));
 }
 
 Result<void> measure_shared_ids(const Context& context, Findings& findings) {
-  // Large enough for the collisions of the model's hash words not to matter: see small-filters-original.
-  constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kHighRate};
-  MANKAI_ASSIGN(auto ours, make_ours(kLarger, context));
-  auto theirs = make_theirs(kLarger, context);
-  judge_shared_ids(theirs, false, context, findings);
-  judge_shared_ids(ours, true, context, findings);
+  for (const bool is_ours : {false, true}) {
+    const auto used_by = [&](const Shape& shape, std::uint64_t together, const Range& removed) -> Result<Used> {
+      if (!is_ours) {
+        return use(make_theirs(shape, context), together, removed, context);
+      }
+      MANKAI_ASSIGN(auto ours, make_ours(shape, context));
+      return use(std::move(ours), together, removed, context);
+    };
+    MANKAI_ASSIGN(const auto spread, used_by(kLarger, kTogether, kFifth));
+    MANKAI_ASSIGN(const auto equal, used_by(kLarger, kKeys, kFifth));
+    MANKAI_ASSIGN(const auto emptied, used_by(kShape, kKeys, kAllButFew));
+    judge_ids(spread, equal, emptied, is_ours, findings);
+    if (!is_ours) {
+      judge_one_id(equal, emptied, findings);
+    }
+  }
+  return {};
+}
+
+// ---- What ids cost. Counters that a removal reads and writes: in the filter that its id selects, or after a search
+// for a filter that seems to have the key, the newest first.
+
+Result<void> measure_search(const Context& context, Findings& findings) {
+  constexpr std::uint64_t kFilters = 8;
+  const Keys numbers(context.seed);
+  auto filter = make_theirs(kLarger, context);
+  insert_members(filter, numbers, 0, kFilters * kLarger.keys);
+  const Original& all = filter.filter();
+  std::vector<double> by_id;
+  std::vector<double> by_search;
+  for (std::uint64_t number = 0; number < kFilters * kLarger.keys; number += kEveryFifth) {
+    const std::size_t holder = *all.holder(number);
+    const std::uint32_t own = all.slice(holder).k;
+    by_id.push_back(own);
+    by_search.push_back(static_cast<double>(all.counters_read(numbers.member(number)) + own));
+  }
+  findings.judged({"ids-save-a-search", mean(by_id).value, mean(by_search).value}, at_most(1),
+                  quotient(mean(by_id), mean(by_search)));
+  return {};
+}
+
+// The ids are in the database: bytes of its file with and without them, and the time of a row's deletion that returns
+// its id, beside one that does not.
+Result<void> measure_metadata(const Context& context, Findings& findings) {
+  MANKAI_ASSIGN(const auto urls, make_urls(context.trials(20'000, 500'000), context));
+  MANKAI_ASSIGN(const auto folder, TemporaryFolder::create());
+  const auto count = static_cast<double>(urls.size());
+  std::vector<double> bytes;
+  std::vector<double> seconds;
+  for (const auto times : {SpamTable::Times::stored, SpamTable::Times::none}) {
+    const bool has_times = times == SpamTable::Times::stored;
+    MANKAI_ASSIGN(auto table, SpamTable::create(folder.file(has_times ? "ids.sqlite" : "none.sqlite"), times));
+    MANKAI_TRY(table.insert(urls, [](std::uint64_t number) { return 1'000'000'000 + number / 10; }));
+    MANKAI_ASSIGN(const auto size, table.packed_bytes());
+    bytes.push_back(static_cast<double>(size) / count);
+    const double before = thread_cpu_seconds();
+    MANKAI_TRY(table.begin());
+    for (std::size_t i = 0; i < urls.size(); i += kEveryFifth) {
+      MANKAI_TRY(table.erase(urls[i]));
+    }
+    MANKAI_TRY(table.commit());
+    seconds.push_back(thread_cpu_seconds() - before);
+  }
+  findings.judged({"ids-cost-metadata", bytes[1], kLarger.keys}, equals(5), exact(bytes[0] - bytes[1]));
+  if (!context.quick) {
+    const double deletion = seconds[1] / (count / kEveryFifth) * 1e6;
+    findings.judged({"ids-cost-no-time", deletion}, at_most(1), exact(seconds[0] / seconds[1]));
+  }
   return {};
 }
 
 }  // namespace
 
 Result<void> measure_ids(const Context& context, Findings& findings) {
-  return measure_all({measure_opening, measure_shared_ids, measure_one_id}, context, findings);
+  return measure_all({measure_opening, measure_shared_ids, measure_search, measure_metadata}, context, findings);
 }
 
 }  // namespace mankai::lab::spam

@@ -16,32 +16,29 @@ constexpr double kTightening = 0.5;
 using Slice = Original::Slice;
 
 // The cell of probe i. Even cells are the upper halves of their bytes.
-std::uint64_t cell_of(const Slice& slice, Digest digest, std::uint32_t i) noexcept {
+std::uint64_t cell_of(std::uint64_t size, Digest digest, std::uint32_t i) noexcept {
   const std::uint64_t h1 = digest.value & 0xffffffffU;
   const std::uint64_t h2 = digest.value >> 32U;
-  return i * slice.size + (h1 + i * h2) % slice.size;
+  return i * size + (h1 + i * h2) % size;
 }
 
 unsigned shift_of(std::uint64_t cell) noexcept { return cell % 2 == 0 ? kCounterBits : 0; }
 
-unsigned counter(const Slice& slice, std::uint64_t cell) noexcept {
-  return static_cast<unsigned>(slice.bytes[cell / 2]) >> shift_of(cell) & kFull;
+unsigned counter(std::span<const std::uint8_t> bytes, std::uint64_t cell) noexcept {
+  return static_cast<unsigned>(bytes[cell / 2]) >> shift_of(cell) & kFull;
 }
 
 void add_to(Slice& slice, Digest digest, int change) noexcept {
   for (std::uint32_t i = 0; i < slice.k; ++i) {
-    const std::uint64_t cell = cell_of(slice, digest, i);
-    const unsigned old = counter(slice, cell);
-    const auto changed = static_cast<unsigned>(std::clamp(static_cast<int>(old) + change, 0, static_cast<int>(kFull)));
-    std::uint8_t& byte = slice.bytes[cell / 2];
-    byte = static_cast<std::uint8_t>(byte ^ (old ^ changed) << shift_of(cell));
+    const auto [byte, value] = Counters::changed(slice.bytes, slice.size, i, {.digest = digest, .by = change});
+    slice.bytes[byte] = value;
   }
 }
 
 // The number of counters read up to the first 0; k + 1 if there is none.
 std::uint32_t read_until_zero(const Slice& slice, Digest digest) noexcept {
   for (std::uint32_t i = 0; i < slice.k; ++i) {
-    if (counter(slice, cell_of(slice, digest, i)) == 0) {
+    if (counter(slice.bytes, cell_of(slice.size, digest, i)) == 0) {
       return i + 1;
     }
   }
@@ -84,14 +81,26 @@ class Fields {
 
 }  // namespace
 
+Counters::Stored Counters::changed(std::span<const std::uint8_t> bytes, std::uint64_t size, std::uint32_t i,
+                                   const Change& change) noexcept {
+  const std::uint64_t cell = cell_of(size, change.digest, i);
+  const unsigned old = counter(bytes, cell);
+  const auto changed = static_cast<unsigned>(std::clamp(static_cast<int>(old) + change.by, 0, static_cast<int>(kFull)));
+  return {.byte = cell / 2, .value = static_cast<std::uint8_t>(bytes[cell / 2] ^ (old ^ changed) << shift_of(cell))};
+}
+
 Original::Original(const Options& options) : options_(options) { open_slice(0); }
 
 void Original::open_slice(std::uint64_t first_id) {
   const double fpr = options_.fpr * std::pow(kTightening, static_cast<double>(slice_count() + 1));
   const double k = std::ceil(-std::log2(fpr));
+  const std::uint64_t capacity = slices_.empty() ? options_.keys : options_.growth * slices_.back().capacity;
   const double size =
-      std::ceil(static_cast<double>(options_.keys) * -std::log(fpr) / (k * std::numbers::ln2 * std::numbers::ln2));
-  Slice slice{.first_id = first_id, .size = static_cast<std::uint64_t>(size), .k = static_cast<std::uint32_t>(k)};
+      std::ceil(static_cast<double>(capacity) * -std::log(fpr) / (k * std::numbers::ln2 * std::numbers::ln2));
+  Slice slice{.first_id = first_id,
+              .capacity = capacity,
+              .size = static_cast<std::uint64_t>(size),
+              .k = static_cast<std::uint32_t>(k)};
   slice.bytes.resize((slice.size * slice.k + 1) / 2);
   slices_.push_back(std::move(slice));
 }
@@ -106,7 +115,7 @@ std::optional<std::size_t> Original::newest_from(std::uint64_t id) const noexcep
 }
 
 void Original::insert(Digest digest, std::uint64_t id) {
-  if (id > max_id_ && slices_.back().keys + 1 >= options_.keys) {
+  if (id > max_id_ && slices_.back().keys + 1 >= slices_.back().capacity) {
     open_slice(max_id_ + 1);
   }
   max_id_ = std::max(max_id_, id);
@@ -135,6 +144,10 @@ EraseResult Original::erase(Digest digest, std::uint64_t id) {
 bool Original::may_contain(Digest digest) const noexcept {
   return std::any_of(slices_.rbegin(), slices_.rend(),
                      [digest](const Slice& slice) { return read_until_zero(slice, digest) > slice.k; });
+}
+
+bool Original::slice_contains(std::size_t index, Digest digest) const noexcept {
+  return read_until_zero(slices_[index], digest) > slices_[index].k;
 }
 
 void Original::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {

@@ -22,15 +22,32 @@
 
 namespace mankai::lab::spam {
 
+/// Counters in two halves of a byte, as a file has them.
+struct Counters {
+  struct Change {
+    Digest digest;
+    int by = 1;
+  };
+  struct Stored {
+    std::size_t byte = 0;
+    std::uint8_t value = 0;
+  };
+  /// Returns which byte the change of probe i writes, and its new value.
+  [[nodiscard]] static Stored changed(std::span<const std::uint8_t> bytes, std::uint64_t size, std::uint32_t i,
+                                      const Change& change) noexcept;
+};
+
 class Original {
  public:
   struct Options {
-    std::uint64_t keys = 0;  ///< of each filter
+    std::uint64_t keys = 0;  ///< of the first filter
     double fpr = 0.01;
+    std::uint64_t growth = 1;  ///< capacity of a filter over that of the one before; the code has 1
   };
   struct Slice {
     std::uint64_t first_id = 0;
     std::uint64_t keys = 0;
+    std::uint64_t capacity = 0;
     std::uint64_t size = 0;  ///< counters per probe
     std::uint32_t k = 0;
     std::vector<std::uint8_t> bytes{};  ///< two counters each
@@ -45,6 +62,9 @@ class Original {
   /// Returns how many counters are read until each filter has answered no, or one has answered yes.
   [[nodiscard]] std::uint64_t counters_read(Digest digest) const noexcept;
 
+  /// Returns the filter that a removal with this id changes.
+  [[nodiscard]] std::optional<std::size_t> holder(std::uint64_t id) const noexcept { return newest_from(id); }
+  [[nodiscard]] bool slice_contains(std::size_t index, Digest digest) const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
   [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
   [[nodiscard]] std::uint64_t probes_per_key() const noexcept;

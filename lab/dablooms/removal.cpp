@@ -137,9 +137,8 @@ void remove_absent(F& filter, const Keys& numbers, Harm& harm) {
 
 void judge_absent(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
   const Estimate measured = mean(theirs.lost);
-  findings.judged("strangers-harm-none-original", equals(0), measured);
-  findings.judged("strangers-harm-original", equals(lost), measured);
-  findings.judged({"strangers-refused-ours", mean(ours.lost).value, measured.value}, at_most(rate),
+  findings.judged("absent-keys-harm-original", equals(lost), measured);
+  findings.judged({"absent-keys-refused-ours", mean(ours.lost).value, measured.value}, at_most(rate),
                   share(ours.taken, ours.trials));
 }
 

@@ -1,41 +1,23 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "lab/dablooms/filters.hpp"
+#include "lab/dablooms/ladder.hpp"
 #include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
-#include "mankai/url/ladders.hpp"
 
 namespace mankai::lab::spam {
 namespace {
 
 constexpr std::uint64_t kHosts = 100'000;
 
-// The keys of a URL: entries that would block it. A host with a path; "/" stands for the whole host.
-class Ladder {
- public:
-  explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
-  // Errors: invalid_argument for an invalid URL.
-  [[nodiscard]] Result<void> climb(const std::string& raw) {
-    MANKAI_TRY(url::canonicalize(raw, url_, url::UrlRules::safe_browsing));
-    expressions_.clear();
-    url::append_expressions(url_, url::HostLadder::safe_browsing_v4, url::PathLadder::uncapped, expressions_);
-    return {};
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return expressions_.size(); }
-  [[nodiscard]] bool is_blocked(const Counting& filter) const {
-    return std::ranges::any_of(expressions_, [&](const url::Expression& expression) {
-      return filter.may_contain(hasher_(std::string(expression.host) + std::string(expression.path)));
-    });
-  }
-
- private:
-  Hasher hasher_;
-  url::CanonicalUrl url_;
-  std::vector<url::Expression> expressions_;
-};
+bool is_blocked(const Counting& filter, const Ladder& ladder) {
+  const Hasher hasher = filter.filter().hasher();
+  return std::ranges::any_of(ladder.keys(), [&](const std::string& key) { return filter.may_contain(hasher(key)); });
+}
 
 struct Counts {
   std::uint64_t children = 0;
@@ -48,7 +30,7 @@ struct Counts {
 
 // Every second host is listed. One URL per host, so that no two URLs have a key in common.
 Result<Counts> ask(const UrlGenerator& generator, const Counting& filter, std::uint64_t urls, double rate) {
-  Ladder ladder(filter.filter().hasher());
+  Ladder ladder;
   Counts counts;
   std::unordered_set<std::uint64_t> hosts;
   std::string url;
@@ -60,15 +42,15 @@ Result<Counts> ask(const UrlGenerator& generator, const Counting& filter, std::u
     url.clear();
     generator.append_url(number, url);
     MANKAI_TRY(ladder.climb(url));
-    const bool is_blocked = ladder.is_blocked(filter);
+    const bool blocked = is_blocked(filter, ladder);
     if (rank % 2 == 0) {
       ++counts.children;
-      counts.denied += static_cast<std::uint64_t>(!is_blocked);
+      counts.denied += static_cast<std::uint64_t>(!blocked);
     } else {
       ++counts.others;
-      counts.blocked += static_cast<std::uint64_t>(is_blocked);
-      counts.formula -= std::expm1(static_cast<double>(ladder.size()) * std::log1p(-rate));
-      counts.keys += static_cast<double>(ladder.size());
+      counts.blocked += static_cast<std::uint64_t>(blocked);
+      counts.formula -= std::expm1(static_cast<double>(ladder.keys().size()) * std::log1p(-rate));
+      counts.keys += static_cast<double>(ladder.keys().size());
     }
   }
   return counts;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
@@ -18,6 +20,45 @@ struct PairCurve {
   std::vector<Point> in_full;  // compared with full_survival
 };
 
+// Adds points from the oldest age of the curve's bend to a hundred times the number of places, evenly apart on a
+// logarithmic axis. What is found there are chance matches; each point is of many events in a few arrays.
+Result<void> measure_tail(PairCurve& curve, double oldest, const Context& context) {
+  constexpr std::size_t kPoints = 8;
+  constexpr std::size_t kHalfWidth = 8;  // of a point's ages: its age over that
+  const Shape& shape = curve.shape;
+  const auto last = kHundred * static_cast<double>(shape.s);
+  const std::uint64_t arrays = context.trials(2, 40);
+  std::array<std::uint64_t, kPoints> found{};
+  const auto age_of = [&](std::size_t i) {
+    return static_cast<std::uint64_t>(oldest * std::pow(last / oldest, static_cast<double>(i + 1) / kPoints));
+  };
+  const auto count = static_cast<std::uint64_t>(last * (1 + 1.0 / kHalfWidth)) + 1;
+  for (std::uint64_t look = 0; look < arrays; ++look) {
+    MANKAI_ASSIGN(auto array, make_array(shape, context));
+    const Events events(context.seed + shape.n + (look << 32U));
+    insert_events(array, events, 0, events_to_fill(shape) + count);
+    const std::uint64_t newest = events_to_fill(shape) + count - 1;
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      const std::uint64_t age = age_of(i);
+      found.at(i) += count_of(age - age / kHalfWidth, age + age / kHalfWidth,
+                              [&](std::uint64_t t) { return array.may_contain(events[newest - t]); });
+    }
+  }
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    const std::uint64_t trials = arrays * 2 * (age_of(i) / kHalfWidth);
+    const auto age = static_cast<double>(age_of(i));
+    for (const auto& [points, formula] :
+         {std::pair(&curve.points, Formula{text_survival}), std::pair(&curve.in_full, Formula{full_survival})}) {
+      const double from = formula(shape, age * (1 - 1.0 / kHalfWidth));
+      const double to = formula(shape, age * (1 + 1.0 / kHalfWidth));
+      const double expected = (from + 4 * formula(shape, age) + to) / 6;
+      points->push_back(
+          {.age = age, .measured = beside(share(found.at(i), trials), expected, trials), .formula = expected});
+    }
+  }
+  return {};
+}
+
 Result<PairCurve> measure_pair_curve(const Shape& shape, const Context& context) {
   context.progress(fmt::format("fingerprints, n = {}, b = {}", shape.n, shape.b));
   constexpr std::size_t kPoints = 24;
@@ -25,22 +66,36 @@ Result<PairCurve> measure_pair_curve(const Shape& shape, const Context& context)
   const auto oldest = static_cast<std::size_t>(text_age({.s = shape.s, .n = shape.n}, kHardly));
   MANKAI_ASSIGN(const auto done, survey(shape, oldest + 1, context.trials(3000, 20'000), context));
   PairCurve curve{.shape = shape, .points = {}, .in_full = {}};
-  const std::size_t apart = oldest / kPoints;
+  // Evenly apart on a logarithmic axis.
+  constexpr double kYoungest = 4;
   for (std::size_t i = 0; i < kPoints; ++i) {
-    curve.points.push_back(point_of(done, shape, i * apart, apart / 4, text_survival));
-    curve.in_full.push_back(point_of(done, shape, i * apart, apart / 4, full_survival));
+    const double share_of_axis = static_cast<double>(i) / (kPoints - 1);
+    const auto age =
+        static_cast<std::size_t>(kYoungest * std::pow(static_cast<double>(oldest) / kYoungest, share_of_axis));
+    curve.points.push_back(point_of(done, shape, age, age / 8, text_survival));
+    curve.in_full.push_back(point_of(done, shape, age, age / 8, full_survival));
   }
+  MANKAI_TRY(measure_tail(curve, static_cast<double>(oldest), context));
   return curve;
 }
 
 void claim_curve(const PairCurve& curve, Findings& findings) {
   const std::string id = fmt::format("{}-{}", curve.shape.b, curve.shape.n);
+  const std::string place =
+      curve.shape.b == 8 ? "Third graph (b = 8)" : "Practical choices, b = 16; no graph in the text";
   const Point worst = worst_of(curve.points, findings.tolerance("fading-{}").absolute);
-  findings.judged({"fading-{}", id, shown(curve.shape), curve.shape.b, worst.age, curve.points.size()},
+  findings.judged({"fading-{}", id, shown(curve.shape), curve.shape.b, worst.age, curve.points.size(), place},
                   equals(worst.formula), worst.measured);
   const Point worst_of_full = worst_of(curve.in_full, findings.tolerance("fading-exact-{}").absolute);
-  findings.judged({"fading-exact-{}", id, shown(curve.shape), curve.shape.b, curve.in_full.size(), worst_of_full.age},
-                  equals(worst_of_full.formula), worst_of_full.measured);
+  findings.judged(
+      {"fading-exact-{}", id, shown(curve.shape), curve.shape.b, curve.in_full.size(), worst_of_full.age, place},
+      equals(worst_of_full.formula), worst_of_full.measured);
+  if (curve.shape.b == 8) {
+    const Point& last = curve.points.back();
+    const double limit = text_plateau(curve.shape);
+    findings.judged({"does-not-approach-zero-{}", curve.shape.n, shown(curve.shape), last.age},
+                    equals(limit).with_formula_error(std::abs(limit - curve.in_full.back().formula)), last.measured);
+  }
 }
 
 Figure figure_of(const std::vector<PairCurve>& curves, std::uint32_t b, Figure figure) {
@@ -49,9 +104,10 @@ Figure figure_of(const std::vector<PairCurve>& curves, std::uint32_t b, Figure f
       continue;
     }
     const std::string n = fmt::format("{}", curve.shape.n);
-    for (const Point& point : curve.points) {
-      figure.rows.push_back({n, b, point.age, point.formula, full_survival(curve.shape, point.age),
-                             point.measured.value, point.measured.error});
+    for (std::size_t i = 0; i < curve.points.size(); ++i) {
+      const Point& point = curve.points[i];
+      figure.rows.push_back({n, b, point.age, point.formula, curve.in_full[i].formula,
+                             point.measured.value > 0 ? point.measured.value : NAN, point.measured.error});
     }
     figure.add_series("formula", shown(curve.shape), {.x = "t", .y = "measured", .error = "error", .only = {{"n", n}}});
   }

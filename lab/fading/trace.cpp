@@ -205,9 +205,6 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
   findings.judged({"trace-beside-lru-{}", id, on, static_cast<double>(bytes) / kTightEntryBytes,
                    rows.usual.score.known_of_all().value},
                   at_least(rows.tight.score.known_of_all().value), fading.known_of_all());
-  findings.undecided(
-      {"trace-beside-rotating-{}", id, on, fading.false_rate().value, rows.rotating.score.false_rate().value},
-      equals(rows.rotating.score.known_of_all().value), fading.known_of_all());
 }
 
 Figure ages_figure(const DataSet& data, const Rows& rows, const Findings& findings) {
