@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "examples/words/word_rules.hpp"
 #include "lab/outside.hpp"
 #include "mankai/base/assert.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 std::string_view needs(Missing missing) noexcept {
   switch (missing) {
     case Missing::data: return "needs --data";
+    case Missing::word_list: return "needs words and hyphenation patterns: install wamerican and groff-base";
     case Missing::full_run: return "needs a run without --quick";
     case Missing::postgresql: return "needs a PostgreSQL server: install the package postgresql";
     case Missing::mankai: return "needs the program mankai, beside this one or in PATH";
@@ -166,6 +168,7 @@ void Findings::skipped(const Entry& entry, const Expected& expected, Missing mis
 bool Findings::is_missing(Missing missing) const {
   switch (missing) {
     case Missing::data: return !context_.data_dir;
+    case Missing::word_list: return !word_rules::are_installed();
     case Missing::full_run: return context_.quick;
     case Missing::postgresql: return !has_postgresql();
     case Missing::mankai: return !Program::find("mankai");

@@ -188,6 +188,7 @@ enum class Fault : std::uint8_t {
 /// What a run lacks to measure a claim. `Findings::skipped` checks it.
 enum class Missing : std::uint8_t {
   data,          ///< --data
+  word_list,     ///< the word list and the hyphenation patterns of Debian
   full_run,      ///< the time that a quick run does not take
   postgresql,    ///< a PostgreSQL server
   mankai,        ///< the program `mankai`

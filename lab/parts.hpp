@@ -12,13 +12,13 @@ namespace mankai::lab {
 [[nodiscard]] std::vector<Source> all_sources();
 
 namespace basket {
-Measure measure_hyphenation;  ///< "The Scenario", "Bloom's way": bit arrays, hyphenation with exceptions.
-Measure measure_sessions;     ///< "What we want to do": shoppers' sessions behind the gate.
-Measure measure_database;     ///< "What we want to do": the database's load and the pages' latency.
-Measure measure_addressing;   ///< "How it works": what is certain, what fills up, and how many hash bits it needs.
-Measure measure_grid;         ///< "Tuning the Bloom filter": saturation to the power of the phase.
-Measure measure_tuning;       ///< "Tuning the Bloom filter": the optimum, and the effects of array and phase.
-Measure measure_drift;        ///< What the paper leaves out: baskets get emptied.
+Measure measure_words;       ///< "The Scenario", "Bloom's way": bit arrays; hyphenation and capitalization.
+Measure measure_sessions;    ///< "What we want to do": shoppers' sessions behind the gate.
+Measure measure_database;    ///< "What we want to do": queries and times of SQLite and PostgreSQL.
+Measure measure_addressing;  ///< "How it works": what is certain, what fills up, and how many hash bits it needs.
+Measure measure_grid;        ///< "Tuning the Bloom filter": saturation to the power of the phase.
+Measure measure_tuning;      ///< "Tuning the Bloom filter": the optimum, and the effects of array and phase.
+Measure measure_drift;       ///< What the paper leaves out: baskets get emptied.
 }  // namespace basket
 
 namespace dedup {

@@ -3,7 +3,7 @@
 namespace mankai::lab {
 
 std::vector<Source> all_sources() {
-  return {source_of("basket_gate", {{"hyphenation", basket::measure_hyphenation},
+  return {source_of("basket_gate", {{"words", basket::measure_words},
                                     {"sessions", basket::measure_sessions},
                                     {"database", basket::measure_database},
                                     {"addressing", basket::measure_addressing},

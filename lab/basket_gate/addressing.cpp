@@ -1,4 +1,7 @@
+#include <array>
+#include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "lab/basket_gate/gate.hpp"
 #include "lab/parts.hpp"
@@ -36,18 +39,60 @@ Result<void> measure_collisions(const Context& context, Findings& findings) {
   return {};
 }
 
-void state_hash_bits(Findings& findings) {
-  constexpr double kFieldBits = 20;
-  constexpr double kMostFields = 20;
-  constexpr double kLongestDigest = 160;
-  findings.undecided("one-hash-is-enough", at_most(kLongestDigest), exact(kMostFields * kFieldBits));
+// A hashed number of 160 bits, as SHA-1's, whose fields of 20 bits are the indexes. It has eight; beyond them it starts
+// again.
+class HashedNumber {
+ public:
+  explicit HashedNumber(Random& random) {
+    for (std::uint64_t& word : words_) {
+      word = random.next();
+    }
+  }
+  [[nodiscard]] std::uint64_t field(std::uint32_t number) const {
+    constexpr std::uint64_t kWordBits = 64;
+    constexpr std::uint64_t kFieldBits = 20;
+    constexpr std::uint64_t kDigestBits = 160;
+    static_assert(kCells == std::uint64_t{1} << kFieldBits);
+    std::uint64_t field = 0;
+    for (std::uint64_t i = 0; i < kFieldBits; ++i) {
+      const std::uint64_t bit = (number * kFieldBits + i) % kDigestBits;
+      field |= (words_.at(bit / kWordBits) >> bit % kWordBits & 1U) << i;
+    }
+    return field;
+  }
+
+ private:
+  std::array<std::uint64_t, 3> words_{};
+};
+
+// Fills half of an array through such numbers. Returns the rate of false positives beside the formula's.
+Side one_hash(std::uint32_t phase, const Context& context) {
+  Random random(context.seed + phase);
+  std::vector<bool> array(kCells);
+  for (std::uint64_t set = 0; set < kCells / 2;) {
+    const HashedNumber number(random);
+    for (std::uint32_t i = 0; i < phase; ++i) {
+      set += array[number.field(i)] ? 0U : 1U;
+      array[number.field(i)] = true;
+    }
+  }
+  const std::uint64_t trials = context.trials(400'000, 4'000'000);
+  const std::uint64_t yes = count_of(0, trials, [&](std::uint64_t /*i*/) {
+    const HashedNumber number(random);
+    std::uint32_t probe = 0;
+    while (probe < phase && array[number.field(probe)]) {
+      ++probe;
+    }
+    return probe == phase;
+  });
+  return {equals(std::pow(0.5, phase)), share(yes, trials)};
 }
 
 }  // namespace
 
 Result<void> measure_addressing(const Context& context, Findings& findings) {
   MANKAI_TRY(measure_certainty(context, findings));
-  state_hash_bits(findings);
+  findings.depends("one-hash-is-enough", one_hash(8, context), one_hash(20, context));
   return measure_collisions(context, findings);
 }
 

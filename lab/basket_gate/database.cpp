@@ -1,145 +1,260 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
+#include "lab/basket_gate/postgres.hpp"
+#include "lab/basket_gate/table.hpp"
+#include "lab/outside.hpp"
 #include "lab/parts.hpp"
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab::basket {
 namespace {
 
-// Model of a database: one connection, first come first served; queries take 5 ms on average, exponentially
-// distributed. A page adds 10 ms. Simulated time, so that results do not depend on the machine.
-constexpr double kQueryMs = 5;
-constexpr double kPageMs = 10;
-constexpr double kPagesPerSecond = 150;
-constexpr double kMsPerSecond = 1000;
-constexpr std::uint64_t kBatches = 50;
+constexpr double kGateRate = 0.01;
+constexpr std::uint64_t kBaskets = 10'000;
 
-struct Stub {
-  Estimate load;        // share of time in which the database is busy
-  Estimate latency_ms;  // of a page, including queries
+// Shoppers are numbered; the first kBaskets have a filled basket.
+std::string cookie(std::uint64_t shopper) { return fmt::format("session={:016x}", Random(shopper).next()); }
+
+std::uint64_t next_shopper(Random& random) {
+  constexpr auto kShoppers = static_cast<std::uint64_t>(kBaskets / kFilled);
+  return random.below(kShoppers);
+}
+
+std::unordered_map<std::string, std::string> filled_baskets() {
+  std::unordered_map<std::string, std::string> baskets;
+  for (std::uint64_t shopper = 0; shopper < kBaskets; ++shopper) {
+    baskets[cookie(shopper)] = fmt::format("{} books and {} records", shopper % 5 + 1, shopper % 3);
+  }
+  return baskets;
+}
+
+Result<Gate> gate_of_baskets(const Context& context, BloomAddressing addressing) {
+  MANKAI_ASSIGN(auto gate,
+                make_under_test<Bloom>({.keys = kBaskets, .fpr = kGateRate, .addressing = addressing}, context));
+  for (std::uint64_t shopper = 0; shopper < kBaskets; ++shopper) {
+    gate.insert(gate.filter().hasher()(std::string_view(cookie(shopper))));
+  }
+  return gate;
+}
+
+struct Database {
+  std::string name;
+  std::string_view shown;
+  std::function<Result<std::optional<std::string>>(const std::string&)> basket_of;
+  std::function<Result<std::uint64_t>()> queries;
+  std::function<double()> seconds;  // processor time, so that other programs do not count
 };
 
-// Returns whether the next page queries the database.
-using Asks = std::function<bool(Random&)>;
+// Each page has a new shopper. Blocks of pages without the gate and with it take turns.
+struct Pages {
+  std::vector<double> before;             // seconds of each page's query
+  std::vector<double> after;              // of the query behind the gate; 0 for a page that does not ask
+  std::uint64_t wrong = 0;                // baskets shown otherwise than they are
+  std::uint64_t queries_behind_gate = 0;  // as the database counts them
+};
 
-// Pages are a Poisson process. Errors are those of batch means: neighboring pages wait for the same queue, batches are
-// nearly independent.
-Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Random& random) {
-  const std::uint64_t batch_pages = pages / kBatches;
-  std::vector<double> batch_latency;
-  std::vector<double> batch_load;
+Result<Pages> show_pages(const Database& database, const Gate& gate, std::uint64_t count, const Context& context) {
+  constexpr std::uint64_t kBlock = 500;
+  Random random(context.seed);
+  Pages pages;
+  MANKAI_ASSIGN(const auto first_query, database.queries());
+  for (std::uint64_t page = 0; page < count; ++page) {
+    const std::uint64_t shopper = next_shopper(random);
+    const std::string session = cookie(shopper);
+    const bool is_behind_gate = page / kBlock % 2 == 1;
+    std::optional<std::string> basket;
+    double seconds = 0;
+    if (!is_behind_gate || gate.may_contain(gate.filter().hasher()(std::string_view(session)))) {
+      const double start = database.seconds();
+      MANKAI_ASSIGN(basket, database.basket_of(session));
+      seconds = database.seconds() - start;
+    }
+    (is_behind_gate ? pages.after : pages.before).push_back(seconds);
+    pages.wrong += basket.has_value() != (shopper < kBaskets) ? 1U : 0U;
+  }
+  MANKAI_ASSIGN(const auto last_query, database.queries());
+  pages.queries_behind_gate = last_query - first_query - pages.before.size();
+  return pages;
+}
+
+double sum(const std::vector<double>& values) {
+  double total = 0;
+  for (const double value : values) {
+    total += value;
+  }
+  return total;
+}
+
+// The time that a page waits for the basket: pages are a Poisson process, and the database serves one query after the
+// other, for the measured times. Errors are those of batch means: neighboring pages wait for the same queue, batches
+// are nearly independent.
+Estimate time_behind_queue(const std::vector<double>& service, double pages_per_second, Random& random) {
+  constexpr std::size_t kBatches = 50;
+  constexpr std::size_t kRounds = 20;  // each service time is drawn so often on average
+  std::vector<double> batches;
   double now = 0;
   double free_at = 0;
-  for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
-    const double start = now;
-    double latency = 0;
-    double busy = 0;
-    for (std::uint64_t i = 0; i < batch_pages; ++i) {
-      now += random.exponential(kMsPerSecond / pages_per_second);
-      latency += kPageMs;
-      if (asks(random)) {
-        const double query = random.exponential(kQueryMs);
-        free_at = std::max(free_at, now) + query;
-        busy += query;
-        latency += free_at - now;
-      }
+  double time = 0;
+  const std::size_t batch_pages = service.size() * kRounds / kBatches;
+  for (std::size_t page = 1; page <= batch_pages * kBatches; ++page) {
+    const double seconds = service[random.below(service.size())];
+    now += random.exponential(1 / pages_per_second);
+    if (seconds > 0) {
+      free_at = std::max(free_at, now) + seconds;
+      time += free_at - now;
     }
-    batch_latency.push_back(latency / static_cast<double>(batch_pages));
-    batch_load.push_back(busy / (now - start));
-  }
-  return {.load = mean(batch_load), .latency_ms = mean(batch_latency)};
-}
-
-// M/M/1 queue: queries arrive with rate r, so they take s / (1 - r s) on average, including waiting.
-double formula_latency(double pages_per_second, double share_that_asks) {
-  const double load = pages_per_second * share_that_asks * kQueryMs / kMsPerSecond;
-  return kPageMs + share_that_asks * kQueryMs / (1 - load);
-}
-
-// Each page has a new shopper: a filled basket or an absent key.
-Asks behind(const Gate& gate, std::uint64_t members_seed, std::uint64_t members) {
-  return [&gate, members_seed, members](Random& random) {
-    if (random.chance(kFilled)) {
-      return gate.may_contain({Random(members_seed + random.below(members)).next()});
+    if (page % batch_pages == 0) {
+      batches.push_back(time / static_cast<double>(batch_pages));
+      time = 0;
     }
-    return gate.may_contain({random.next()});
-  };
-}
-
-void judge_stub(const Stub& before, const Stub& after, double asked, Findings& findings) {
-  const double load = kPagesPerSecond * kQueryMs / kMsPerSecond;
-  findings.judged("load-before", equals(load), before.load);
-  findings.judged("load-after", equals(load * asked), after.load);
-  findings.judged("latency-before", equals(formula_latency(kPagesPerSecond, 1)), before.latency_ms);
-  findings.judged("latency-after", equals(formula_latency(kPagesPerSecond, asked)), after.latency_ms);
-  const Estimate in_database{.value = before.latency_ms.value - kPageMs, .error = before.latency_ms.error};
-  findings.undecided("database-is-the-bottleneck", equals(2.0 / 3), in_database / before.latency_ms.value);
-}
-
-Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random, const Findings& findings) {
-  Figure figure = findings.figure("page-latency");
-  const auto add = [&](const std::string& gate, double rate, double share_that_asks, const Asks& these) {
-    const Stub stub = simulate(rate, pages, these, random);
-    figure.rows.push_back({gate, rate, formula_latency(rate, share_that_asks), stub.latency_ms.value,
-                           stub.latency_ms.error, stub.load.value});
-  };
-  const Asks always = [](Random& /*random*/) { return true; };
-  for (const double rate : {10.0, 20.0, 50.0, 100.0, 150.0, 180.0}) {
-    add("before", rate, 1, always);
   }
-  for (const double rate : {10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 3000.0}) {
-    add("after", rate, asked, asks);
-  }
-  return figure;
+  return mean(batches);
 }
 
-// Uses wall-clock time, which depends on the machine.
-Result<void> time_gate(const Context& context, Findings& findings) {
-  constexpr std::uint64_t kAsked = 20'000;
+void judge_times(const Database& database, const Pages& pages, double gate_seconds, Figure& figure,
+                 const Context& context, Findings& findings) {
+  constexpr double kBusy = 0.75;
+  constexpr double kQuiet = 0.05;
+  constexpr double kPageInQueries = 2;  // the page itself takes twice as long as the query
+  const double query = sum(pages.before) / static_cast<double>(pages.before.size());
+  const double left = kFilled + (1 - kFilled) * kGateRate;
+  Random random(context.seed);
+  const auto before = [&](double load) { return time_behind_queue(pages.before, load / query, random); };
+  const auto after = [&](double load) {
+    Estimate time = time_behind_queue(pages.after, load / query, random);
+    time.value += gate_seconds;
+    return time;
+  };
+  findings.judged({"time-left-{}", database.name, database.shown, query * 1e6}, at_most(left),
+                  quotient(after(kBusy), before(kBusy)));
+  const auto share_of_page = [&](double load) {
+    const Estimate time = before(load);
+    const double page = time.value + kPageInQueries * query;
+    return Side{at_least(0.5), {.value = time.value / page, .error = time.error / page}};
+  };
+  findings.depends({"database-is-the-bottleneck-{}", database.name, database.shown}, share_of_page(kBusy),
+                   share_of_page(kQuiet));
+  for (const double load : {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
+    const Estimate time = before(load);
+    figure.rows.push_back({database.shown, "before", load, time.value / query, time.error / query});
+  }
+  for (const double load : {0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0}) {
+    const Estimate time = after(load);
+    figure.rows.push_back({database.shown, "after", load, time.value / query, time.error / query});
+  }
+}
+
+// Wall clock: medians of rounds that take turns. Returns the seconds of a question to the gate.
+Result<double> judge_gate_cost(const Database& database, const Context& context, Findings& findings) {
+  constexpr std::uint64_t kAsked = 1'000;
+  constexpr std::size_t kRounds = 31;
   std::vector<Gate> gates;
   for (const BloomAddressing addressing : kAddressings) {
-    MANKAI_ASSIGN(auto gate, make_gate({.phase = 10, .addressing = addressing}, context));
-    Random random(context.seed);
-    fill_to(gate, 0.5, random);
+    MANKAI_ASSIGN(auto gate, gate_of_baskets(context, addressing));
     gates.push_back(std::move(gate));
   }
-  std::uint64_t yes = 0;
-  const auto ask = [&yes, seed = context.seed](const Gate& gate) {
-    Random random(seed);
-    yes += count_of(0, kAsked, [&](std::uint64_t /*i*/) { return gate.may_contain({random.next()}); });
-  };
-  const std::array<std::function<void()>, 2> works = {[&] { ask(gates[0]); }, [&] { ask(gates[1]); }};
-  const auto times = nanoseconds_interleaved(context.trials(5, 101), kAsked, works);
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    findings.undecided({"gate-time-{}", name(kAddressings.at(i)), shown(kAddressings.at(i))}, at_most(kQueryMs * 1e6),
-                       times[i]);
+  std::vector<std::string> sessions;
+  Random random(context.seed);
+  for (std::uint64_t i = 0; i < kAsked; ++i) {
+    sessions.push_back(cookie(next_shopper(random)));
   }
-  MANKAI_ASSERT(yes > 0);
+  std::uint64_t yes = 0;
+  const auto ask = [&](const Gate& gate) {
+    yes += count_of(0, kAsked, [&](std::uint64_t i) {
+      return gate.may_contain(gate.filter().hasher()(std::string_view(sessions[i])));
+    });
+  };
+  const auto query = [&] {
+    yes += count_of(0, kAsked, [&](std::uint64_t i) { return database.basket_of(sessions[i]).has_value(); });
+  };
+  const std::array<std::function<void()>, 3> works = {[&] { ask(gates[0]); }, [&] { ask(gates[1]); }, query};
+  const auto times = nanoseconds_interleaved(kRounds, kAsked, works);
+  MANKAI_ASSERT(yes >= kAsked);
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    findings.judged({"gate-time-{}-{}", database.name, name(kAddressings.at(i)), database.shown,
+                     shown(kAddressings.at(i)), times[i].value, times.back().value},
+                    at_most(0.1), quotient(times[i], times.back()));
+  }
+  return times[0].value * 1e-9;
+}
+
+void skip_times(const std::string& name, std::string_view shown_name, Missing missing, Findings& findings) {
+  findings.skipped({"time-left-{}", name, shown_name, 0.0}, at_most(kFilled + (1 - kFilled) * kGateRate), missing);
+  findings.skipped({"database-is-the-bottleneck-{}", name, shown_name}, at_least(0.5), missing);
+  for (const BloomAddressing addressing : kAddressings) {
+    findings.skipped({"gate-time-{}-{}", name, mankai::name(addressing), shown_name, shown(addressing), 0.0, 0.0},
+                     at_most(0.1), missing);
+  }
+}
+
+Result<void> measure(const Database& database, Figure& figure, const Context& context, Findings& findings) {
+  MANKAI_ASSIGN(const auto gate, gate_of_baskets(context, BloomAddressing::range));
+  MANKAI_ASSIGN(const auto pages, show_pages(database, gate, context.trials(100'000, 200'000), context));
+  findings.judged({"basket-is-right-{}", database.name, database.shown}, equals(0), exact(pages.wrong));
+  const Estimate queries = share(pages.queries_behind_gate, pages.after.size());
+  findings.judged({"queries-left-{}", database.name, database.shown},
+                  equals(kFilled + (1 - kFilled) * gate.filter().fpr_estimate()), queries);
+  if (context.quick) {
+    skip_times(database.name, database.shown, Missing::full_run, findings);
+    return {};
+  }
+  MANKAI_ASSIGN(const auto gate_seconds, judge_gate_cost(database, context, findings));
+  judge_times(database, pages, gate_seconds, figure, context, findings);
   return {};
+}
+
+Result<void> measure_sqlite(Figure& figure, const Context& context, Findings& findings) {
+  MANKAI_ASSIGN(const auto folder, TemporaryFolder::create());
+  MANKAI_ASSIGN(auto table, Table::create(folder.file("shop"), filled_baskets()));
+  return measure({.name = "sqlite",
+                  .shown = "SQLite",
+                  .basket_of = [&table](const std::string& key) { return table.value_of(key); },
+                  .queries = [&table]() -> Result<std::uint64_t> { return table.queries(); },
+                  .seconds = thread_cpu_seconds},
+                 figure, context, findings);
+}
+
+Result<void> measure_postgresql(Figure& figure, const Context& context, Findings& findings) {
+  constexpr const char* kName = "postgresql";
+  constexpr std::string_view kShown = "PostgreSQL";
+  const auto programs = Postgres::find();
+  if (context.quick || !programs) {
+    const Missing missing = context.quick ? Missing::full_run : Missing::postgresql;
+    findings.skipped({"basket-is-right-{}", kName, kShown}, equals(0), missing);
+    findings.skipped({"queries-left-{}", kName, kShown}, equals(kFilled + (1 - kFilled) * kGateRate), missing);
+    skip_times(kName, kShown, missing, findings);
+    return {};
+  }
+  MANKAI_ASSIGN(auto server, Postgres::start(*programs, filled_baskets()));
+  return measure({.name = kName,
+                  .shown = kShown,
+                  .basket_of = [&server](const std::string& key) { return server.value_of(key); },
+                  .queries = [&server] { return server.queries(); },
+                  .seconds = [&server] { return thread_cpu_seconds() + server.cpu_seconds(); }},
+                 figure, context, findings);
 }
 
 }  // namespace
 
 Result<void> measure_database(const Context& context, Findings& findings) {
-  constexpr double kRate = 0.01;
-  constexpr std::uint64_t kMembers = 10'000;
-  MANKAI_ASSIGN(auto gate, make_under_test<Bloom>({.keys = kMembers, .fpr = kRate}, context));
-  for (std::uint64_t member = 0; member < kMembers; ++member) {
-    gate.insert({Random(context.seed + member).next()});
+  Figure figure = findings.figure("page-latency");
+  MANKAI_TRY(measure_sqlite(figure, context, findings));
+  MANKAI_TRY(measure_postgresql(figure, context, findings));
+  if (!figure.rows.empty()) {
+    findings.add(std::move(figure));
   }
-  Random random(context.seed);
-  const Asks asks = behind(gate, context.seed, kMembers);
-  const double asked = kFilled + (1 - kFilled) * gate.filter().fpr_estimate();
-  const std::uint64_t pages = context.trials(1'000'000, 10'000'000);
-  const Stub before = simulate(kPagesPerSecond, pages, [](Random& /*random*/) { return true; }, random);
-  const Stub after = simulate(kPagesPerSecond, pages, asks, random);
-  judge_stub(before, after, asked, findings);
-  findings.add(sweep(asks, asked, context.trials(50'000, 1'000'000), random, findings));
-  return time_gate(context, findings);
+  return {};
 }
 
 }  // namespace mankai::lab::basket

@@ -76,8 +76,7 @@ void judge_phases(const std::vector<Load>& loads, Findings& findings) {
     return *std::ranges::find_if(loads, [phase](const Load& load) { return load.shape.phase == phase; });
   };
   const Load& half = at(10);
-  findings.judged("higher-phase-to-half", at_most(1), ratio(half, at(5)));
-  findings.judged("higher-phase-past-half", at_most(1), ratio(at(20), half));
+  findings.depends("higher-phase", {at_most(1), ratio(half, at(5))}, {at_most(1), ratio(at(20), half)});
   findings.judged(
       "half-is-where-the-best-is", equals(0.5),
       Estimate{.value = half.saturation,
@@ -111,7 +110,7 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
     const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
     // At half full a key sets phase / 2 new bits, which converts the saturation's deviation into keys.
     const double deviation = fill_deviation(phase * keys / cells, cells) * cells * 2 / phase;
-    findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape))),
+    findings.judged({"capacity-{}", phase}, equals(capacity_at_half(shape)),
                     Estimate{.value = keys, .error = deviation});
     figure.rows.push_back(
         {phase, capacity_at_half(shape), keys, deviation, cells / keys, std::exp2(-static_cast<double>(phase))});
