@@ -167,7 +167,6 @@ Json object(const Outcome& outcome, const Claim& claim, const Context& context) 
   object["recorded_verdict"] = name(claim.recorded);
   object["recorded_basis"] = claim.basis;
   object["as_recorded"] = claim.is_as_recorded();
-  object["undecided"] = claim.is_undecided;
   object["seed"] = context.seed;
   object["seeds"] = claim.seeds();
   object["flips"] = claim.flips();

@@ -149,13 +149,6 @@ void Findings::depends(const Entry& entry, const Side& holds, const Side& fails)
   add(std::move(judged), verdict);
 }
 
-void Findings::undecided(const Entry& entry, const Expected& expected, const Estimate& measured) {
-  Claim open = claim(entry, {.expected = expected, .measured = measured});
-  open.recorded = Verdict::depends;
-  open.is_undecided = true;
-  add(std::move(open), Verdict::depends);
-}
-
 void Findings::skipped(const Entry& entry, const Expected& expected, Missing missing) {
   Claim skipped = claim(entry, {.expected = expected});
   skipped.could_run = !is_missing(missing);
@@ -225,7 +218,6 @@ Concerns concerns_of(const std::vector<Outcome>& outcomes) noexcept {
       concerns.could_run += claim.could_run ? 1U : 0U;
       concerns.unexpected += !claim.is_as_recorded() && !claim.could_run ? 1U : 0U;
       concerns.flipping += claim.is_unstable() ? 1U : 0U;
-      concerns.undecided += claim.is_undecided ? 1U : 0U;
     }
   }
   return concerns;

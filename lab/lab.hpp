@@ -105,7 +105,6 @@ struct Claim {
   std::string basis{};                            ///< reason for that verdict if it is not `reproduced`
   Verdict verdict = Verdict::skipped;             ///< set by Findings
   std::string reason{};                           ///< what a reader should know about the verdict
-  bool is_undecided = false;                      ///< by Findings::undecided
   bool could_run = false;                         ///< skipped, although what it needs is not missing
   std::array<std::size_t, kVerdicts> verdicts{};  ///< number of seeds with each verdict
 
@@ -259,8 +258,6 @@ class Findings {
   void depends(const Entry& entry, const Side& holds, const Side& fails);
   /// Adds a claim that this run cannot measure. A quick run omits it. If nothing is missing the run fails.
   void skipped(const Entry& entry, const Expected& expected, Missing missing);
-  /// Adds a claim that no rule decides yet, as `depends`. Not for new claims: the run prints their number.
-  void undecided(const Entry& entry, const Expected& expected, const Estimate& measured);
   void add(Figure figure) { figures_.push_back(std::move(figure)); }
   [[nodiscard]] Figure figure(const Entry& entry) const;
   /// Returns the tolerance of a row, for a measurement that chooses what to compare.
@@ -332,12 +329,11 @@ struct Outcome {
 [[nodiscard]] Result<Outcome> run_claim(const Source& source, std::string_view id, const Context& context,
                                         std::size_t seeds = 1);
 
-/// What fails a run, and what still has no rule.
+/// What fails a run.
 struct Concerns {
   std::size_t unexpected = 0;  ///< verdicts that are not as recorded
   std::size_t could_run = 0;   ///< claims skipped although nothing is missing
   std::size_t flipping = 0;    ///< claims whose verdict depends on the seed
-  std::size_t undecided = 0;   ///< do not fail the run
 
   [[nodiscard]] bool are_none() const noexcept { return unexpected + could_run + flipping == 0; }
 };

@@ -160,10 +160,6 @@ TEST(Findings, only_a_differing_verdict_is_unexpected) {
   EXPECT_TRUE(concerns(R"(, "recorded": "refuted")", 2).are_none());
   EXPECT_EQ(concerns("", 2).unexpected, 1U);
   EXPECT_EQ(concerns(R"(, "recorded": "refuted")", 1).unexpected, 1U);
-  const auto undecided =
-      concerns_of(outcomes_of("", [](Findings& findings) { findings.undecided("one", equals(1), {.value = 2}); }));
-  EXPECT_TRUE(undecided.are_none());
-  EXPECT_EQ(undecided.undecided, 1U);
 }
 
 TEST(Findings, a_skip_that_could_run_fails_the_run) {
@@ -451,8 +447,7 @@ std::set<std::string> cannot_fail(const Source& source, Context context) {
   }
   std::set<std::string> ids;
   for (const Claim& claim : sound.findings.claims()) {
-    const bool is_checked =
-        claim.kind == ClaimKind::counted && claim.verdict != Verdict::skipped && !claim.is_undecided;
+    const bool is_checked = claim.kind == ClaimKind::counted && claim.verdict != Verdict::skipped;
     if (is_checked && !formula_decides(claim) && std::ranges::all_of(broken, [&claim](const Outcome& outcome) {
           return verdict_of(outcome, claim.id) == claim.verdict;
         })) {

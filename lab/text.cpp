@@ -107,7 +107,6 @@ std::string remarks(const Claim& claim) {
   return joined({claim.kind == ClaimKind::arithmetic       ? "arithmetic, not counted"
                  : claim.kind == ClaimKind::reconstruction ? "reconstruction, not counted"
                                                            : "",
-                 claim.is_undecided ? "undecided" : "",
                  claim.is_as_recorded() || claim.could_run ? "" : fmt::format("recorded: {}", name(claim.recorded)),
                  claim.flips() > 0 ? fmt::format("flips: {} of {}", claim.flips(), claim.seeds()) : ""},
                 "; ");
@@ -123,22 +122,18 @@ std::string verdict_line(const Findings& findings) {
   std::array<std::size_t, kVerdicts> counted{};
   std::size_t arithmetic = 0;
   std::size_t reconstructed = 0;
-  std::size_t undecided = 0;
   for (const Claim& claim : findings.claims()) {
-    counted.at(static_cast<std::size_t>(claim.verdict)) +=
-        claim.kind == ClaimKind::counted && !claim.is_undecided ? 1U : 0U;
+    counted.at(static_cast<std::size_t>(claim.verdict)) += claim.kind == ClaimKind::counted ? 1U : 0U;
     arithmetic += claim.kind == ClaimKind::arithmetic ? 1U : 0U;
     reconstructed += claim.kind == ClaimKind::reconstruction ? 1U : 0U;
-    undecided += claim.is_undecided ? 1U : 0U;
   }
   const auto some = [](std::size_t count, std::string_view what) {
     return count == 0 ? "" : fmt::format("{} {}", count, what);
   };
   const std::string outside = joined({some(arithmetic, "arithmetic"), some(reconstructed, "reconstructed")}, ", ");
-  return joined(
-      {fmt::format("{} reproduced, {} refuted, {} depend", counted[0], counted[1], counted[2]),
-       some(counted[3], "skipped"), some(undecided, "undecided"), outside.empty() ? "" : "not counted: " + outside},
-      "; ");
+  return joined({fmt::format("{} reproduced, {} refuted, {} depend", counted[0], counted[1], counted[2]),
+                 some(counted[3], "skipped"), outside.empty() ? "" : "not counted: " + outside},
+                "; ");
 }
 
 std::string shown(const Cell& cell) {
@@ -225,9 +220,7 @@ std::string concern_words(const Concerns& concerns) {
                           "verdicts differ from what was recorded"),
                  sentence(concerns.could_run, "claim was skipped although nothing is missing",
                           "claims were skipped although nothing is missing"),
-                 sentence(concerns.flipping, "verdict depends on the seed", "verdicts depend on the seed"),
-                 sentence(concerns.undecided, "claim has no rule that decides it yet",
-                          "claims have no rule that decides them yet")},
+                 sentence(concerns.flipping, "verdict depends on the seed", "verdicts depend on the seed")},
                 " ");
 }
 

@@ -15,7 +15,7 @@ from harness import MANKAI, CommandTest, default_signals, main
 
 KEYS = {"source", "id", "part", "place", "claim", "definition", "kind", "formula", "expected", "relation", "formula_error",
         "measured", "error", "unit", "tolerance", "tolerance_absolute", "tolerance_reason", "condition", "otherwise",
-        "verdict", "reason", "recorded_verdict", "recorded_basis", "as_recorded", "undecided", "seed", "seeds", "flips",
+        "verdict", "reason", "recorded_verdict", "recorded_basis", "as_recorded", "seed", "seeds", "flips",
         "verdicts", "command"}
 harness.PATIENCE = 300  # seconds: every source under a sanitizer on a busy machine
 VERDICTS = {"reproduced", "refuted", "depends"}
