@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.parse
 from typing import Any, Callable, Iterable
 
@@ -9,25 +10,22 @@ from ._guard import Guard
 
 #: Forms and JSON that are larger are refused.
 MAX_BODY_BYTES = 1 << 20
-#: Methods whose bodies applications read.
-METHODS = ("POST", "PUT", "PATCH")
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 
 
-def query_values(text: str, parameters: frozenset[str]) -> list[str]:
-    """The values of the named parameters, in order."""
-    return [value for name, value in urllib.parse.parse_qsl(text, keep_blank_values=True) if name in parameters]
-
-
-def form_values(body: bytes, parameters: frozenset[str]) -> list[str]:
-    return query_values(body.decode("utf-8", "replace"), parameters)
+def query_values(query: bytes, parameters: frozenset[str]) -> list[str]:
+    """The values of the named parameters of a query or form. A semicolon separates them, too, as in Starlette's forms."""
+    text = query.decode("utf-8", "replace")
+    readings = {text, text.replace(";", "&")}
+    return [value for reading in readings for name, value in urllib.parse.parse_qsl(reading, keep_blank_values=True) if name in parameters]
 
 
 def json_values(body: bytes, parameters: frozenset[str]) -> list[str]:
     """The texts in all members with the names, at any depth; none of what is not JSON. May raise RecursionError."""
-    try:  # whatever another parser accepts: control characters, and integers of any length
-        others = [json.loads(body, object_pairs_hook=tuple, strict=False, parse_int=float)]
+    try:  # whatever another parser accepts: bytes that are no text, control characters, and integers of any length
+        text = body.decode(json.detect_encoding(body), "replace")
+        others = [json.loads(text, object_pairs_hook=tuple, strict=False, parse_int=float)]
     except ValueError:
         return []
     named: list[Any] = []
@@ -49,33 +47,58 @@ def json_values(body: bytes, parameters: frozenset[str]) -> list[str]:
 
 
 Reader = Callable[[bytes, frozenset[str]], list[str]]
+_CHARSET = re.compile(r';\s*charset="?(utf-8|us-ascii|iso-8859-1|latin-1)"?\s*(?=;|$)')
 
 
-def body_readers(content_types: Iterable[str]) -> set[Reader]:
-    """The functions above that read a body as frameworks read it; Werkzeug before 2.3 knows two names of forms."""
+def classify(content_types: Iterable[str]) -> tuple[set[Reader], set[str]]:
+    """How frameworks may read a request: the functions above that read its body, and the charsets of body and query.
+
+    A type that frameworks understand differently has the charset "unclear". Werkzeug before 2.3 knows two names of forms.
+    """
     readers: set[Reader] = set()
+    charsets: set[str] = set()
     for content_type in content_types:
-        name = content_type.split(";")[0].strip().lower()
+        content_type = content_type.strip().lower()
+        name = content_type.partition(";")[0].strip()
+        charsets.update(_CHARSET.findall(content_type))
+        if "charset" in _CHARSET.sub("", content_type):
+            charsets.add("unclear")
+        if "," in content_type or len(name.split()) > 1:
+            charsets.add("unclear")
+            readers.add(json_values)
         if name in ("application/x-www-form-urlencoded", "application/x-url-encoded"):
-            readers.add(form_values)
+            readers.add(query_values)
         elif name == JSON or (name.startswith("application/") and name.endswith("+json")):
             readers.add(json_values)
-    return readers
+    return readers, charsets
 
 
-def body_values(readers: set[Reader], body: bytes, parameters: frozenset[str]) -> list[str] | None:
-    """The values in a body; None for one that is too large, or nested too deeply."""
-    if len(body) > MAX_BODY_BYTES:
-        return None
-    try:
-        return [value for reader in readers for value in reader(body, parameters)]
-    except RecursionError:
-        return None
+class Check:
+    """The settings of both middlewares, and what they refuse."""
 
+    def __init__(self, guard: Guard, parameters: Iterable[str], status: Any, blocks_invalid: bool) -> None:
+        if not isinstance(guard, Guard):
+            raise TypeError(f"guard is a mankai.Guard, not {type(guard).__name__}; open its file with mankai.Guard.open")
+        self.guard = guard
+        names = [parameters] if isinstance(parameters, (str, bytes)) else list(parameters)
+        if isinstance(parameters, (str, bytes)) or not all(isinstance(name, str) for name in names):
+            raise TypeError('parameters are a list of names, such as ["url"]')
+        self.parameters = frozenset(names)
+        self.status = status
+        self.blocks_invalid = blocks_invalid
 
-def blocked_url(guard: Guard, values: list[str], blocks_invalid: bool) -> str | None:
-    """The first value that the guard blocks."""
-    for value in values:
-        if guard.blocked(value, invalid=blocks_invalid):
-            return value
-    return None
+    def refusal(self, readers: set[Reader], charsets: set[str], query: bytes, body: bytes) -> tuple[Any, bytes] | None:
+        """Status and text of the answer to a request that is refused. The body counts if there are readers."""
+        if query or readers:
+            is_ascii = all(urllib.parse.unquote_to_bytes(data).isascii() for data in (query, body))
+            if "unclear" in charsets or (charsets - {"utf-8"} and not is_ascii):
+                return "415 Unsupported Media Type", b"unclear content type\n"
+        if len(body) > MAX_BODY_BYTES:
+            return "413 Content Too Large", b"body too large\n"
+        values = query_values(query, self.parameters)
+        try:
+            values += [value for reader in readers for value in reader(body, self.parameters)]
+        except RecursionError:
+            return "413 Content Too Large", b"JSON nested too deeply\n"
+        is_blocked = any(self.guard.blocked(value, invalid=self.blocks_invalid) for value in values)
+        return (self.status, b"blocked\n") if is_blocked else None

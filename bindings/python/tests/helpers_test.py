@@ -32,18 +32,18 @@ def guard_of(*rules):
     return mankai.Guard.build([list(rules)], exact=True)[0]
 
 
-def wsgi_get(app, query="", body=None, content_type="application/x-www-form-urlencoded"):
-    environ = {"QUERY_STRING": query, "PATH_INFO": "/"}
+def wsgi_get(app, query="", body=None, content_type="application/x-www-form-urlencoded", method="POST"):
+    environ = {"QUERY_STRING": query, "PATH_INFO": "/", "CONTENT_TYPE": content_type}
     wsgiref.util.setup_testing_defaults(environ)
     if body is not None:
-        environ.update({"REQUEST_METHOD": "POST", "CONTENT_TYPE": content_type, "CONTENT_LENGTH": str(len(body)),
+        environ.update({"REQUEST_METHOD": method, "CONTENT_LENGTH": str(len(body)),
                         "wsgi.input": io.BytesIO(body)})
     seen = {}
     text = b"".join(app(environ, lambda status, headers: seen.update(status=status)))
     return int(seen["status"][:3]), text
 
 
-def asgi_get(app, query="", chunks=None, more_headers=(), content_type=b"application/x-www-form-urlencoded"):
+def asgi_get(app, query="", chunks=None, more_headers=(), content_type=b"application/x-www-form-urlencoded", method="POST"):
     """Sends one request and returns status and body."""
     messages = [{"type": "http.request", "body": chunk, "more_body": index + 1 < len(chunks or [b""])}
                 for index, chunk in enumerate(chunks or [b""])]
@@ -58,7 +58,7 @@ def asgi_get(app, query="", chunks=None, more_headers=(), content_type=b"applica
     if chunks is not None and content_type is not None:
         headers.append((b"content-type", content_type))
     headers.extend(more_headers)
-    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET" if chunks is None else "POST",
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET" if chunks is None else method,
              "scheme": "http", "path": "/", "raw_path": b"/", "query_string": query.encode(), "root_path": "", "headers": headers,
              "client": ("127.0.0.1", 1), "server": ("test", 80)}
     asyncio.run(app(scope, receive, send))
@@ -70,9 +70,20 @@ BLOCKED_JSON = (b'{"url": "http://evil.example/"}', b'{"url": ["x", {"a": "http:
                 b'{"url": "http://evil.example/", "url": "http://good.example/"}', b'{"url": "http://good.example/", "url": "http://evil.example/"}',
                 b'{"url": {"url": {"url": "http://evil.example"}}}', b'{"url": "http:\\/\\/\\u0065vil.example/\\ud800"}',
                 b'\xef\xbb\xbf{"url": "http://evil.example/"}', '{"url": "http://evil.example/"}'.encode("utf-16"),
-                b'{"n": ' + b"9" * 6000 + b', "a": "\n", "url": "http://evil.example/"}')
+                b'{"n": ' + b"9" * 6000 + b', "a": "\n", "url": "http://evil.example/"}', b'{"a": "\xff", "url": "http://evil.example/"}')
 PASSED_JSON = (b'{"url": "http://good.example/"}', b'{"other": "http://evil.example/"}', b'"http://evil.example/"', b'{"url": 1, "b": null}',
                b'{"url": "http://evil.example/"', b"", b"\xff", b'{"other": ' + b"[" * 100 + b"]" * 100 + b"}")
+
+
+#: Content types that frameworks read in different ways, with a query or body that one of them reads as a blocked URL.
+UTF7_FORM = b"url=http://e%2BAHY-il.example/x"
+UNCLEAR = (("application/json, text/plain", BLOCKED_JSON[0]), ("text/plain, application/json", BLOCKED_JSON[0]), ("application/json text/plain", BLOCKED_JSON[0]),
+           ("application/x-www-form-urlencoded, x", b"url=http://evil.example/"), ("application/json; a=b, text/plain", BLOCKED_JSON[0]),
+           ("application/x-www-form-urlencoded; charset=utf-7", UTF7_FORM), ("application/x-www-form-urlencoded; a=b;Charset = \"utf-7\"", UTF7_FORM),
+           ("application/x-www-form-urlencoded; charset=utf-8; charset=utf-7", UTF7_FORM), ("application/x-www-form-urlencoded; charset*=x''utf-7", UTF7_FORM),
+           ("application/json; charset=utf-7", b'{"url": "http://e+AHY-il.example/x"}'), ("application/json; charset=latin-1", b'{"url": "http://evil.example/", "a": "\xff"}'),
+           ("application/x-www-form-urlencoded; charset=iso-8859-1", b"url=http://%E9vil.example/"))
+CLEAR = ("application/json; charset=utf-8", 'application/json;a="b";charset="UTF-8" ; x=y', "application/json; charset=us-ascii", "application/json; charset=ISO-8859-1")
 
 
 class WsgiTest(unittest.TestCase):
@@ -96,6 +107,31 @@ class WsgiTest(unittest.TestCase):
         self.assertEqual(wsgi_get(self.app, body=b"url=http://good.example/"), (200, b"app:url=http://good.example/"))
         self.assertEqual(wsgi_get(self.app, body=b"url=http://evil.example/", content_type="text/plain")[0], 200)
         self.assertEqual(wsgi_get(self.app, body=bytes(2 << 20))[0], 413)
+
+    def test_unclear_types_are_refused(self):
+        for kind, body in UNCLEAR:
+            self.assertEqual(wsgi_get(self.app, body=body, content_type=kind)[0], 415, (kind, body))
+        for kind in CLEAR:
+            self.assertEqual(wsgi_get(self.app, body=PASSED_JSON[0], content_type=kind)[0], 200, kind)
+            self.assertEqual(wsgi_get(self.app, body=BLOCKED_JSON[0], content_type=kind)[0], 403, kind)
+        self.assertEqual(wsgi_get(self.app, UTF7_FORM.decode(), body=b"", content_type="text/plain; charset=utf-7")[0], 415)
+        self.assertEqual(wsgi_get(self.app, body=UTF7_FORM, content_type="text/plain; charset=koi8-r")[0], 200)
+
+    def test_bodies_of_all_methods_are_checked(self):
+        for method in ("post", "POST", "PUT", "PATCH", "DELETE", "GET", "QUERY"):
+            self.assertEqual(wsgi_get(self.app, body=BLOCKED_JSON[0], content_type="application/json", method=method)[0], 403, method)
+            self.assertEqual(wsgi_get(self.app, body=PASSED_JSON[0], content_type="application/json", method=method), (200, b"app:" + PASSED_JSON[0]))
+
+    def test_semicolons_separate_parameters(self):
+        self.assertEqual(wsgi_get(self.app, body=b"a=b;url=http://evil.example/")[0], 403)
+
+    def test_settings_are_checked(self):
+        make, guard = mankai.wsgi.GuardMiddleware, self.app.guard
+        for call in (lambda: make(None, "blocked.mkg"), lambda: make(None, guard, parameters="url"), lambda: make(None, guard, parameters=[b"url"]),
+                     lambda: make(None, guard, status=403), lambda: make(None, guard, status="403"), lambda: mankai.asgi.GuardMiddleware(None, "blocked.mkg"),
+                     lambda: mankai.asgi.GuardMiddleware(None, guard, parameters="url"), lambda: mankai.asgi.GuardMiddleware(None, guard, status="403 Forbidden")):
+            with self.assertRaisesRegex(TypeError, "such as|mankai.Guard.open"):
+                call()
 
     def test_json_is_checked_and_passed_on(self):
         for kind in ("application/json", "application/ld+json; charset=utf-8"):
@@ -136,6 +172,8 @@ class WsgiTest(unittest.TestCase):
         client = example["app"].test_client()
         self.assertEqual(client.get("/shorten?url=http://evil.example/a").status_code, 403)
         self.assertEqual(client.get("/shorten?url=http://good.example/a").status_code, 200)
+        for kind in ("application/json", "application/json, text/plain", "application/json x"):
+            self.assertIn(client.delete("/shorten", data=BLOCKED_JSON[0], content_type=kind).status_code, (403, 415))
 
 
 class AsgiTest(unittest.TestCase):
@@ -158,6 +196,23 @@ class AsgiTest(unittest.TestCase):
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://ev", b"il.example/"])[0], 403)
         self.assertEqual(asgi_get(self.app, chunks=[b"url=http://go", b"od.example/"]), (200, b"app:url=http://good.example/"))
         self.assertEqual(asgi_get(self.app, chunks=[bytes(1 << 20)] * 3)[0], 413)
+
+    def test_unclear_types_are_refused(self):
+        for kind, body in UNCLEAR:
+            self.assertEqual(asgi_get(self.app, chunks=[body], content_type=kind.encode())[0], 415, (kind, body))
+        for kind in CLEAR:
+            self.assertEqual(asgi_get(self.app, chunks=[PASSED_JSON[0]], content_type=kind.encode())[0], 200, kind)
+            self.assertEqual(asgi_get(self.app, chunks=[BLOCKED_JSON[0]], content_type=kind.encode())[0], 403, kind)
+        self.assertEqual(asgi_get(self.app, UTF7_FORM.decode(), chunks=[b""], content_type=b"text/plain; charset=utf-7")[0], 415)
+        self.assertEqual(asgi_get(self.app, chunks=[UTF7_FORM], content_type=b"text/plain; charset=koi8-r")[0], 200)
+
+    def test_bodies_of_all_methods_are_checked(self):
+        for method in ("post", "POST", "PUT", "PATCH", "DELETE", "GET", "QUERY"):
+            self.assertEqual(asgi_get(self.app, chunks=[BLOCKED_JSON[0]], content_type=b"application/json", method=method)[0], 403, method)
+            self.assertEqual(asgi_get(self.app, chunks=[PASSED_JSON[0]], content_type=b"application/json", method=method), (200, b"app:" + PASSED_JSON[0]))
+
+    def test_semicolons_separate_parameters(self):
+        self.assertEqual(asgi_get(self.app, chunks=[b"a=b;url=http://evil.example/"])[0], 403)
 
     def test_json_is_checked_and_passed_on(self):
         for kind in (b"application/json", b"", None):  # FastAPI reads what has no type as JSON
