@@ -241,7 +241,10 @@ export interface SeenInfo {
 export class Seen extends Handle {
   /** In memory. */
   constructor(settings?: SeenSettings);
-  /** Opens a file for changes, or creates it. Errors: MANKAI_INVALID_ARGUMENT if it has other settings; MANKAI_LOCKED. */
+  /**
+   * Opens a file for changes, or creates it. Errors: MANKAI_INVALID_ARGUMENT if it has other settings; MANKAI_LOCKED. With sharing 'processes',
+   * `interval` is that of checkpoints [default: 60,000], and a power loss goes back to the last one.
+   */
   static open(path: Path, settings?: SeenSettings & FileOptions & { sharing?: 'one writer' | 'processes' }): Promise<Seen>;
   static openSync(path: Path, settings?: SeenSettings & FileOptions & { sharing?: 'one writer' | 'processes' }): Seen;
   /** Asks without adding. */
@@ -264,7 +267,7 @@ export class Seen extends Handle {
   first<T>(items: Iterable<T>, key: (item: T) => Key): Generator<T>;
   readonly size: number;
   readonly info: SeenInfo;
-  /** As Filter.batch. */
+  /** As Filter.batch. Error: MANKAI_INVALID_ARGUMENT with sharing 'processes', where each call is in the file when it returns. */
   batch<T>(change: (batch: Batch) => T): T;
   readonly position: Buffer;
   sync(): Promise<void>;

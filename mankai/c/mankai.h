@@ -473,7 +473,8 @@ MANKAI_API int mankai_seen_may_contain_packed(const mankai_seen* seen, const man
 MANKAI_API int mankai_seen_may_contain_one(const mankai_seen* seen, const void* key, size_t bytes, bool* outcome);
 
 /* As mankai_begin, mankai_commit, mankai_position and mankai_sync. In memory, position writes no bytes, and the others
- * have no effect. */
+ * have no effect. With MANKAI_SHARING_PROCESSES, begin is INVALID_ARGUMENT: each call is in the file when it returns.
+ */
 MANKAI_API int mankai_seen_begin(mankai_seen* seen);
 MANKAI_API int mankai_seen_commit(mankai_seen* seen, const void* position, size_t bytes);
 MANKAI_API int mankai_seen_position(const mankai_seen* seen, void* position, size_t* bytes);

@@ -155,7 +155,16 @@ int mankai_seen_may_contain_one(const mankai_seen* seen, const void* key, size_t
   });
 }
 
-int mankai_seen_begin(mankai_seen* seen) { return begin_stored(seen); }
+int mankai_seen_begin(mankai_seen* seen) {
+  return change_alone(seen, [](Seen& body) -> Result<void> {
+    if (body.is_in_file() && body.store() == nullptr) {
+      return fail(ErrorCode::invalid_argument,
+                  "no batches in a memory that processes share: each call is in the file when it returns");
+    }
+    body.begin();
+    return {};
+  });
+}
 int mankai_seen_commit(mankai_seen* seen, const void* position, size_t bytes) {
   return commit_stored(seen, position, bytes);
 }

@@ -116,6 +116,7 @@ TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
   ASSERT_EQ(mankai_seen_get_facts(seen, &facts), MANKAI_OK);
   EXPECT_TRUE(facts.is_in_file);
   EXPECT_EQ(facts.keys_inserted, 2U);
+  EXPECT_EQ(mankai_seen_begin(seen), MANKAI_INVALID_ARGUMENT) << "each call is in the file when it returns";
   ASSERT_EQ(mankai_seen_sync(seen), MANKAI_OK) << mankai_last_error();
   ASSERT_EQ(mankai_seen_get_facts(seen, &facts), MANKAI_OK);
   EXPECT_EQ(facts.durable_sequence, facts.sequence);

@@ -46,6 +46,9 @@ static napi_value seen_open(napi_env env, napi_callback_info info) {
   const uint64_t durability = mankai_next_count(&arguments);
   work->options = mankai_options(durability, mankai_next_number(&arguments), false);
   work->options.sharing = (uint32_t)mankai_next_count(&arguments);
+  if (work->options.sharing != MANKAI_SHARING_ONE_WRITER) {
+    work->options.checkpoint_interval_us = work->options.interval_us; /* there is no journal to synchronize */
+  }
   return mankai_start(&arguments, work, NULL, is_async);
 }
 

@@ -11,7 +11,7 @@ const MEMORY = null;
 function openSeen(isAsync, path, given) {
   const o = withDefaults(given, {
     keys: null, fpr: null, kind: null, hash: null, seed: null, canonical: null, window: null, durability: 'interval',
-    interval: 1000, sharing: 'one writer',
+    interval: null, sharing: 'one writer',
   });
   return core.seenOpen(isAsync, path, text('kind', o.kind), text('hash', o.hash), text('seed', o.seed),
     setting(natural, 'keys', o.keys), setting(number, 'fpr', o.fpr), setting(duration, 'window', o.window), yesNoAny(o.canonical),

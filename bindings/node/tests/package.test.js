@@ -303,6 +303,16 @@ test('processes that share counters forget keys', async (t) => {
   assert.throws(() => new Seen({ keys: 10 }).forget('a'), code('INVALID_ARGUMENT'));
 });
 
+test('a memory that processes share has checkpoints at its interval, and no batches', async (t) => {
+  const seen = Seen.openSync(path.join(folderOf(t), 'seen.mk'), { keys: 1000, sharing: 'processes', interval: 20 });
+  seen.observe('a');
+  for (let i = 0; i < 1000 && seen.info.durableSequence < 1; ++i) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(seen.info.durableSequence, 1);
+  assert.throws(() => seen.batch(() => seen.observe('b')), code('INVALID_ARGUMENT'));
+  assert.equal(seen.observe('b'), false);
+  seen.closeSync();
+});
+
 test('keys of Seen expire after its window', () => {
   const seen = new Seen({ keys: 1000, window: 60_000 });
   const start = 1.7e12;

@@ -120,7 +120,10 @@ class Seen(_core.Seen):
                     yield item
 
     def batch(self, position: bytes = b"") -> contextlib.AbstractContextManager[Batch]:
-        """As Filter.batch: all keys of a `with` block are in the file, or none. No effect in memory."""
+        """As Filter.batch: all keys of a `with` block are in the file, or none. No effect in memory.
+
+        Error: InvalidArgument if processes share the file, where each call is in the file when it returns.
+        """
         return batch_of(self, position)
 
     @property

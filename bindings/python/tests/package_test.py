@@ -805,6 +805,9 @@ class SeenTest(FolderTest):
             self.assertEqual(seen.contains_many(keys), [False, False] + [True] * 98)
             self.assertEqual(len(seen), 98)
             self.assertEqual(list(other.first(keys)), keys[:2])
+            with self.assertRaisesRegex(mankai.InvalidArgument, "no batches"), other.batch():
+                pass
+            self.assertTrue(other.observe("key 5"))
         with mankai.Seen(keys=10) as alone, self.assertRaises(mankai.InvalidArgument):
             alone.forget("key 0")
 
