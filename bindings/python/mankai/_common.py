@@ -17,18 +17,28 @@ DURABILITY = {"interval": 2, "always": 1, "never": 3}
 
 
 def durability_code(name: str) -> int:
-    try:
-        return DURABILITY[name]
-    except KeyError:
-        raise ValueError(f'durability is "always", "interval" or "never", not "{name}"') from None
+    if name not in tuple(DURABILITY):  # a tuple takes values that have no hash
+        raise ValueError(f'durability is "always", "interval" or "never", not "{name}"')
+    return DURABILITY[name]
 
 
 def given(name: str, value: Any, convert: Callable[[Any], Any] = lambda value: value) -> Any:
     """A setting as the extension takes it, for which 0 is the default."""
-    converted = 0 if value is None else convert(value)
+    try:
+        converted = 0 if value is None else convert(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        wrong: type[Exception] = TypeError if isinstance(error, TypeError) else _core.InvalidArgument
+        raise wrong(f"{name} is {value!r}; give a number of seconds or a timedelta") from None
     if value is not None and converted == 0:
         raise _core.InvalidArgument(f"{name} is {value}; give more than 0, or leave it out")
     return converted
+
+
+def ids_of(ids: Any) -> array.array[int] | None:
+    """Ids of keys as the extension takes them."""
+    if isinstance(ids, (bytes, bytearray)):
+        raise TypeError("ids are integers, one per key, not bytes")
+    return None if ids is None else array.array("Q", ids)
 
 
 def refuse_masked(values: Any) -> None:

@@ -9,8 +9,8 @@ import os
 from typing import Any, Iterator, NamedTuple
 
 from . import _core
-from ._common import (batches, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, prepare,
-                      times_us)
+from ._common import (batches, duration_us, durability_code, given, ids_of, is_array, length_of, many, microseconds, moment,
+                      prepare, times_us)
 
 
 class Removal(enum.IntEnum):
@@ -212,15 +212,14 @@ class Filter(_core.Filter):
     def update(self, keys: Any, *, ids: Any = None, at: Any = None) -> int:
         """Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.
 
-        Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids: one
-        per key. at: one time, or one per key.
+        Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids:
+        integers from 0 to 2**64 - 1, one per key. at: one time, or one per key. Error: OverflowError for other integers.
         """
         if ids is not None and at is not None:
             raise TypeError("keys have ids or times, not both")
         if ids is not None or at is not None:
             keys = prepare(keys) if is_array(keys) else list(keys)
-            ids = array.array("Q", ids) if ids is not None else None
-            return self._add_many(keys, None if at is None else times_us(at, length_of(keys)), ids)
+            return self._add_many(keys, None if at is None else times_us(at, length_of(keys)), ids_of(ids))
         return sum(self._add_many(chunk, None, None) for chunk in batches(keys))
 
     def observe_many(self, keys: Any, *, out: Any = None) -> Any:
@@ -234,7 +233,7 @@ class Filter(_core.Filter):
     def remove_many(self, keys: Any, *, ids: Any = None) -> list[Removal]:
         """Removes each key once, in order."""
         keys = prepare(keys) if is_array(keys) else list(keys)
-        return [Removal(one) for one in self._remove_many(keys, None if ids is None else array.array("Q", ids))]
+        return [Removal(one) for one in self._remove_many(keys, ids_of(ids))]
 
     def count(self, key: Any, /) -> Count:
         """Returns how often a key was added; for kinds that count."""

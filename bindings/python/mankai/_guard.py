@@ -100,7 +100,7 @@ class Guard(_core.Guard):
         allow: lists of exceptions. format: "automatic" (hosts files, hosts, URLs, Adblock), "lines", "adblock", "csv" (with
         column) or "urls". fpr: false-positive rate of an approximate guard. Errors: NotFound, DiskError, InvalidArgument.
         """
-        if format not in _FORMATS:
+        if format not in tuple(_FORMATS):
             raise ValueError(f"format is one of {', '.join(_FORMATS)}, not \"{format}\"")
         builder = _core.GuardBuilder._create(given("fpr", fpr), hash, seed, exact, keeps_rules)
         for sources, is_allowed in ((lists, False), (allow, True)):

@@ -48,7 +48,7 @@ class Seen(_core.Seen):
         checkpoint: one each interval [default: 60], and at sync(). Of kind "counting-bloom" they can also forget keys.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
-        if sharing not in _SHARING:
+        if sharing not in tuple(_SHARING):
             raise ValueError(f'sharing is "one writer" or "processes", not "{sharing}"')
         made = cls._open(path, kind, given("keys", keys), given("fpr", fpr), hash, seed, given("window", window, duration_us),
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
@@ -237,7 +237,7 @@ class Hot(_core.Hot):
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
         codes = {None: 0, "strict": 1, "balanced": 2}
-        if rounding not in codes:
+        if rounding not in tuple(codes):
             raise ValueError(f'rounding is "strict" or "balanced", not "{rounding}"')
         made = cls._open(path, given("half_life", half_life, duration_us), given("epoch", epoch, duration_us),
                          given("window", window, duration_us), given("memory", memory), hash, seed, 0,

@@ -1045,6 +1045,19 @@ class ErrorTest(unittest.TestCase):
         with self.assertRaisesRegex(mankai.InvalidArgument, "window is 0:00:00; give more than 0, or leave it out"):
             mankai.Seen(window=datetime.timedelta(0))
         mankai.Seen(keys=10, window=1e-9)  # a microsecond at least
+        for setting, kind in (({"interval": float("nan")}, mankai.InvalidArgument), ({"window": float("inf")}, mankai.InvalidArgument),
+                              ({"window": "5"}, TypeError), ({"sharing": []}, ValueError), ({"durability": {}}, ValueError)):
+            with self.assertRaisesRegex(kind, f"^{next(iter(setting))} is "):
+                mankai.Seen(keys=10, **setting)
+
+    def test_ids_are_integers(self):
+        counted = mankai.Filter("scalable-counting-bloom:keys=100")
+        for ids, kind in ((bytes(8), TypeError), (bytearray(8), TypeError), ([-1], OverflowError), ([1 << 64], OverflowError)):
+            with self.assertRaises(kind):
+                counted.update(["a"], ids=ids)
+            with self.assertRaises(kind):
+                counted.remove_many(["a"], ids=ids)
+        self.assertEqual(counted.update(["a"], ids=[1]), 1)
 
     def test_messages_do_not_name_functions_of_other_languages(self):
         with tempfile.TemporaryDirectory(prefix="mankai-python-") as folder:
