@@ -183,10 +183,9 @@ Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover lef
     return {};
   }
   if (!alone && alone.error().code == ErrorCode::locked) {
-    return fail(ErrorCode::locked,
-                path +
-                    ": processes share it (Sharing::processes); close it in all of them first, or open it as they "
-                    "do");
+    const int owner = lock_owner(name, true, calls);
+    return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
+                                       " shares it; close it in all processes that share it, or share it here, too");
   }
   if (!alone) {
     return std::unexpected(alone.error());
