@@ -26,7 +26,8 @@
  * Forks:     a child inherits handles. One that changes a file belongs to the process that opened it: in the child all
  *            its functions return MANKAI_FORKED, and closing it there does nothing, so that the file is never written,
  *            synchronized or unlocked. The file stays locked until the child, too, has ended or called exec. Other
- *            handles work in the child, on its own copy, if no thread was in a call with the handle at the fork.
+ *            handles work in the child, on its own copy, if no thread was in a call with the handle at the fork. A
+ *            memory that processes share works in the child whatever threads were in a call with it.
  * Errors:    mankai_last_error is of the calling thread. Languages whose functions move between threads must read it
  *            in the same call from their side.
  * Versions:  functions are added, never changed or removed. Structs with a `size` grow at their end: set it to sizeof

@@ -1,13 +1,12 @@
 #include "mankai/seen/seen.hpp"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "mankai/c/detail/arguments.hpp"
+#include "mankai/c/detail/forked_mutex.hpp"
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/options.hpp"
 #include "mankai/c/detail/outcomes.hpp"
@@ -19,7 +18,7 @@
 struct mankai_seen : mankai::c::HandleOf<mankai::c::HandleType::seen> {
   explicit mankai_seen(mankai::Seen made) : HandleOf(made.store() != nullptr), body(std::move(made)) {}
 
-  mutable std::shared_mutex mutex;
+  mutable mankai::c::ForkedMutex mutex;  ///< processes that share a memory fork
   mankai::Seen body;
 };
 

@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "mankai/c/c_test_support.hpp"
 
@@ -125,6 +128,53 @@ TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
   ASSERT_EQ(mankai_seen_observe_one(alone, "b", 1, &repeat), MANKAI_OK);
   EXPECT_TRUE(repeat);
   EXPECT_EQ(mankai_seen_close(alone), MANKAI_OK);
+}
+
+/// Goal: a child is never blocked by calls of its parent's threads. Method: the parent forks while two threads are in
+/// batches, syncs and queries almost always; a blocked child is ended by its alarm.
+TEST(CSeen, a_child_does_not_wait_for_calls_of_its_parent) {
+  const Folder folder;
+  auto options = sized<mankai_file_options>();
+  options.sharing = MANKAI_SHARING_PROCESSES;
+  options.durability = MANKAI_DURABILITY_NEVER;  // no thread in the child, which a sanitizer would refuse
+  auto request = sized<mankai_seen_request>();
+  request.keys = 100000;
+  request.fpr = 1e-6;
+  mankai_seen* seen = nullptr;
+  ASSERT_EQ(mankai_seen_open(folder.file("shared.mk").c_str(), &request, &options, &seen), MANKAI_OK);
+  constexpr std::size_t kBatch = 20000;
+  const Keys keys("key", kBatch);
+  std::atomic<bool> is_done = false;
+  const auto work = [&] {
+    std::array<bool, kBatch> repeats{};
+    while (!is_done) {
+      EXPECT_EQ(mankai_seen_observe(seen, keys.data(), nullptr, kBatch, repeats.data()), MANKAI_OK);
+      EXPECT_EQ(mankai_seen_may_contain(seen, keys.data(), kBatch, repeats.data()), MANKAI_OK);
+      EXPECT_EQ(mankai_seen_sync(seen), MANKAI_OK);
+    }
+  };
+  {
+    const std::jthread one(work);
+    const std::jthread two(work);
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(60);
+        bool is_repeat = false;
+        bool is_there = false;
+        const bool is_fine = mankai_seen_may_contain_one(seen, "x", 1, &is_there) == MANKAI_OK &&
+                             mankai_seen_observe_one(seen, "x", 1, &is_repeat) == MANKAI_OK && is_repeat == (i != 0) &&
+                             mankai_seen_close(seen) == MANKAI_OK;
+        _exit(is_fine ? 0 : 1);
+      }
+      int status = -1;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << i;
+    }
+    is_done = true;
+  }
+  EXPECT_EQ(mankai_seen_close(seen), MANKAI_OK) << mankai_last_error();
 }
 
 TEST(CSeen, keys_are_forgotten_by_processes_that_share_counters) {

@@ -62,7 +62,7 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
   }
   FilterSpec shown = filter.spec();
   shown.seed.reset();
-  return created_otherwise(path, "as " + to_string(shown) + ", requested another " + names);
+  return created_otherwise(path, "as " + to_string(shown) + ", which differs from the request in " + names);
 }
 
 // A counting kind would count every repeat until its counters saturate or it grows without bound. A kind with time

@@ -325,7 +325,8 @@ Result<void> SharedFilter::Impl::leave(FileLock& lock) {
   if (!alone && alone.error().code != ErrorCode::not_found) {
     return std::unexpected(alone.error());
   }
-  if (durable() < counts().sequence) {
+  if (durable() < counts().sequence ||
+      !detail::has_checkpoint(path_, cells_, options_.trust, options_.memory, calls_)) {
     MANKAI_TRY(checkpoint(lock));
   }
   calls_.unlink(shared_path(path_).c_str());

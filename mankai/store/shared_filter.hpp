@@ -81,10 +81,12 @@ class SharedFilter {
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
 
   /// Returns once the disk has everything observed so far: a checkpoint, if the last one lacks something. Waits for
-  /// that of another process. Errors: io, also if another file took the place of FILE or FILE-shared; out_of_space; the
-  /// filter remains usable. invalid_argument after close().
+  /// that of another process. Errors: io, also if another file took the place of FILE or FILE-shared, or FILE-shared
+  /// was removed and others changed FILE since; out_of_space; the filter remains usable. invalid_argument after
+  /// close().
   [[nodiscard]] Result<void> sync();
-  /// Ends the use by this process. The last one makes a checkpoint and removes FILE-shared. A second call does nothing.
+  /// Ends the use by this process. The last one makes a checkpoint, if the last one lacks something or is damaged, and
+  /// removes FILE-shared. A second call does nothing.
   /// Errors: as sync; nothing is lost unless the system stops.
   [[nodiscard]] Result<void> close();
 

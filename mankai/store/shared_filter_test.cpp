@@ -185,7 +185,8 @@ TEST_F(SharedFilterTest, writers_that_do_not_share_and_those_that_do_refuse_each
     const auto store = Store::open(path());
     ASSERT_FALSE(store.has_value());
     EXPECT_EQ(store.error().code, ErrorCode::locked);
-    EXPECT_NE(store.error().detail.find("processes share it"), std::string::npos) << store.error().detail;
+    EXPECT_NE(store.error().detail.find("process " + std::to_string(::getpid()) + " shares it"), std::string::npos)
+        << store.error().detail;
     auto filter = made().value();
     EXPECT_EQ(save_filter(path(), filter, Existing::replace).error().code, ErrorCode::locked);
   }
@@ -429,6 +430,46 @@ TEST_F(SharedFilterTest, cells_in_the_place_of_those_that_were_removed_are_notic
   EXPECT_EQ(shared.close().error().code, ErrorCode::io);
   other.close().value();
   EXPECT_EQ(found_in_file(20), 10U);
+}
+
+// Others could not find the cells, and shared the file anew.
+TEST_F(SharedFilterTest, changes_of_others_after_cells_were_removed_are_not_overwritten) {
+  for (const std::size_t synced : {0U, 10U}) {
+    fs::remove(path());
+    SharedFilter shared = opened();
+    EXPECT_EQ(observed(shared, 0, synced), 0U);
+    shared.sync().value();
+    fs::remove(cells());
+    SharedFilter other = opened();
+    EXPECT_EQ(observed(other, 10, 10), 0U);
+    other.close().value();
+    EXPECT_EQ(observed(shared, 20, 10), 0U);
+    EXPECT_EQ(shared.sync().error().code, ErrorCode::io);
+    EXPECT_EQ(shared.close().error().code, ErrorCode::io);
+    EXPECT_EQ(found_in_file(30), synced + 10);
+  }
+}
+
+TEST_F(SharedFilterTest, the_last_one_writes_a_damaged_file_again) {
+  for (const std::size_t offset : {0U, 200U}) {
+    SharedFilter shared = opened();
+    observed(shared, 0, 10);
+    shared.sync().value();
+    overwrite(path(), offset, "damage!!");
+    shared.close().value();
+    EXPECT_EQ(files(), 1U);
+    EXPECT_EQ(found_in_file(10), 10U) << offset;
+  }
+}
+
+TEST_F(SharedFilterTest, the_last_one_writes_an_older_copy_of_the_file_again) {
+  SharedFilter shared = opened();
+  fs::copy_file(path(), path() + "-copy");
+  EXPECT_EQ(observed(shared, 0, 10), 0U);
+  shared.sync().value();
+  fs::rename(path() + "-copy", path());
+  shared.close().value();
+  EXPECT_EQ(found_in_file(10), 10U);
 }
 
 // Its cells may have been written by another process long ago, and the file changed since.

@@ -41,7 +41,8 @@ PyObject* mankai_take_texts(mankai_texts* texts);
 typedef struct Handle {
   PyObject_HEAD void* pointer; /* NULL: closed */
   int (*close)(void*);         /* of the library */
-  Py_ssize_t calls;            /* that run without the interpreter's lock */
+  Py_ssize_t calls;            /* that run without the interpreter's lock; see mankai_calls_of */
+  unsigned forks;              /* that led to the process of the calls */
   bool waits;                  /* single changes wait for the disk, so they release the lock */
 } Handle;
 
@@ -57,11 +58,14 @@ static inline void* pointer_of(PyObject* self) {
   return pointer != NULL ? pointer : mankai_raise_closed();
 }
 
+/* The calls of this process: threads that were in one at a fork are not in the child. */
+Py_ssize_t* mankai_calls_of(PyObject* self);
+
 /* Between these two the interpreter's lock is released, and close() of the object raises. */
-#define BEGIN_WAITING(self)   \
-  ++((Handle*)(self))->calls; \
+#define BEGIN_WAITING(self)            \
+  ++*mankai_calls_of((PyObject*)self); \
   Py_BEGIN_ALLOW_THREADS
-#define END_WAITING(self) Py_END_ALLOW_THREADS--((Handle*)(self))->calls;
+#define END_WAITING(self) Py_END_ALLOW_THREADS--* mankai_calls_of((PyObject*)self);
 
 /* ---- Keys (keys.c) ---- */
 

@@ -1,7 +1,21 @@
 /* The base of all classes: open and closed, `with`, and what happens to an object that nobody closed. */
+#include <pthread.h>
+
 #include "core.h"
 
 static PyObject* handle_type = NULL;
+static unsigned forks = 0;
+
+static void count_fork(void) { ++forks; }
+
+Py_ssize_t* mankai_calls_of(PyObject* self) {
+  Handle* handle = (Handle*)self;
+  if (handle->forks != forks) {
+    handle->forks = forks;
+    handle->calls = 0;
+  }
+  return &handle->calls;
+}
 
 PyObject* mankai_new_handle(PyTypeObject* type, void* pointer, int (*close)(void*), bool waits) {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -22,7 +36,7 @@ static PyObject* handle_close(PyObject* self, PyObject* unused) {
   if (handle->pointer == NULL) {
     Py_RETURN_NONE;
   }
-  if (handle->calls != 0) {
+  if (*mankai_calls_of(self) != 0) {
     return mankai_raise_busy();
   }
   void* pointer = handle->pointer;
@@ -88,6 +102,10 @@ static PyType_Spec spec = {.name = "mankai._core.Handle",
 
 int mankai_add_handle(PyObject* module) {
   handle_type = PyType_FromSpec(&spec);
+  if (pthread_atfork(NULL, NULL, count_fork) != 0) {
+    PyErr_NoMemory();
+    return -1;
+  }
   return handle_type != NULL ? PyModule_AddObjectRef(module, "Handle", handle_type) : -1;
 }
 

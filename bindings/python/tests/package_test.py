@@ -687,6 +687,29 @@ class ForkTest(FolderTest):
         with mankai.Seen(path) as again:
             self.assertEqual(again.contains_many(["a", "b"]), [True, True])
 
+    def test_a_child_does_not_wait_for_calls_of_its_parent(self):
+        seen = mankai.Seen(self.folder / "shared.mk", keys=100000, fpr=1e-6, sharing="processes")
+        keys = [str(number) for number in range(20000)]
+        done = threading.Event()
+
+        def observe():
+            while not done.is_set():
+                seen.observe_many(keys)
+
+        def work():
+            signal.alarm(60)
+            repeat = seen.observe("x")
+            seen.close()
+            return str(repeat)
+        thread = threading.Thread(target=observe)
+        thread.start()
+        try:
+            self.assertEqual([self.child(work) for _ in range(12)], ["False"] + 11 * ["True"])
+        finally:
+            done.set()
+            thread.join()
+        seen.close()
+
     def test_readers_and_memory_work_in_a_child(self):
         made = mankai.Filter.create(keys=1000)
         made.add("a")

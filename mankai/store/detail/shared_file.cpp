@@ -40,14 +40,25 @@ Result<AnyFilter> filter_of(Region copy, std::uint64_t keys, const Memory& memor
   return filter;
 }
 
-Result<StoreFooter> footer_to_keep(const std::string& path, std::uint64_t store_id, FileCalls& calls) {
+const SharedHeader& header_of(const MappedFile& cells) {
+  return *reinterpret_cast<const SharedHeader*>(cells.bytes().data());
+}
+
+Result<StoreFooter> footer_to_keep(const std::string& path, const SharedHeader& header, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
   MANKAI_ASSIGN(const auto found, within(path, read_footer(file)));
-  if (!found || found->footer.store_id != store_id) {
+  if (!found || found->footer.store_id != header.store_id) {
     return fail(ErrorCode::io,
                 path +
                     ": was replaced by another file while processes shared it; move that one away, put the old one "
                     "back, and open it again");
+  }
+  // The last checkpoint may be of a process that died before it wrote its sequence, unless the cells are not there.
+  if (found->footer.sequence != load_word(header.durable, std::memory_order_acquire) &&
+      !identify(shared_path(path), calls)) {
+    return fail(ErrorCode::io, path + ": was changed by others after " + shared_path(path) +
+                                   " was removed while processes shared it; open it again, and repeat what was done "
+                                   "since the last sync");
   }
   return found->footer;
 }
@@ -136,8 +147,7 @@ Result<AnyFilter> read_shared(const OpenFile& file, const Memory& memory, std::u
 
 Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const MappedFile& cells,
                                   const Memory& memory, FileCalls& calls) {
-  const auto& header = *reinterpret_cast<const SharedHeader*>(cells.bytes().data());
-  MANKAI_ASSIGN(StoreFooter footer, footer_to_keep(path, header.store_id, calls));
+  MANKAI_ASSIGN(StoreFooter footer, footer_to_keep(path, header_of(cells), calls));
   const SharedCounts counts = counts_in(cells.bytes().data());
   const auto image = cells.bytes().subspan(kSharedPage);
   MANKAI_ASSIGN(auto copy, Region::allocate(memory, image.size()));
@@ -152,6 +162,19 @@ Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const
   return counts.sequence;
 }
 
+bool has_checkpoint(const std::string& path, const MappedFile& cells, Trust trust, const Memory& memory,
+                    FileCalls& calls) {
+  const SharedHeader& header = header_of(cells);
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  const auto found = file ? read_footer(*file) : std::nullopt;
+  if (!found || !*found || (*found)->footer.store_id != header.store_id ||
+      (*found)->footer.sequence < load_word(header.durable, std::memory_order_acquire)) {
+    return false;
+  }
+  auto image = file->map_region((*found)->footer.image_bytes);
+  return image && filter_from_region(std::move(*image), trust, memory);
+}
+
 Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover leftover, const Memory& memory,
                            FileCalls& calls) {
   const std::string name = shared_path(path);
@@ -160,10 +183,9 @@ Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover lef
     return {};
   }
   if (!alone && alone.error().code == ErrorCode::locked) {
-    return fail(ErrorCode::locked,
-                path +
-                    ": processes share it (Sharing::processes); close it in all of them first, or open it as they "
-                    "do");
+    const int owner = lock_owner(name, true, calls);
+    return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
+                                       " shares it; close it in all processes that share it, or share it here, too");
   }
   if (!alone) {
     return std::unexpected(alone.error());

@@ -37,9 +37,14 @@ struct SharedCounts {
 [[nodiscard]] Result<AnyFilter> read_shared(const OpenFile& file, const Memory& memory, std::uint64_t& sequence);
 
 /// Writes the filter's file from the mapped cells; returns the sequence that it has. Pre: the lock on the file is held.
-/// Errors: io, also if the file was replaced by another one; out_of_space; corrupt for a damaged header of the cells.
+/// Errors: io, also if the file was replaced by another one, or the cells were removed and others changed the file;
+/// out_of_space; corrupt for a damaged header of the cells.
 [[nodiscard]] Result<std::uint64_t> save_shared(const std::string& path, FileLock& lock, const MappedFile& cells,
                                                 const Memory& memory, FileCalls& calls);
+
+/// Returns whether the filter's file is intact and has the last checkpoint of the cells. Pre: as save_shared.
+[[nodiscard]] bool has_checkpoint(const std::string& path, const MappedFile& cells, Trust trust, const Memory& memory,
+                                  FileCalls& calls);
 
 enum class Leftover : std::uint8_t { save, drop };
 /// Removes the file of shared cells of processes that have ended without closing it, after saving what they did. Pre:
