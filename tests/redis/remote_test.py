@@ -465,9 +465,9 @@ class LostConnectionTest(Commands, RedisTest):
                 # A thread, since the pipe is full while the server is down.
                 data = text_of(lines[part * quarter:(part + 1) * quarter]).encode()
                 writer = threading.Thread(target=process.stdin.write, args=(data,))
+                before = (self.dir / "out").stat().st_size
                 writer.start()
                 if part < 3:
-                    before = (self.dir / "out").stat().st_size
                     wait_for("lines are printed", lambda size=before: (self.dir / "out").stat().st_size > size)
                     server.restart(kill=True)
                 writer.join()

@@ -859,7 +859,7 @@ class HotTest(FolderTest):
             hot.observe_many(["a"] * 10 + ["b"] * 5 + ["c"], at=start)
             hot.observe("b", at=start + 1)
             self.assertEqual([entry.text for entry in hot.top(2)], ["a", "b"])
-            self.assertGreaterEqual(hot.count("a"), 9.9)
+            self.assertGreaterEqual(hot.count("a"), 9.8)  # an epoch of a 64th of the half-life may end in between
             hot.advance(start + 601)
             self.assertAlmostEqual(hot.count("a"), 5, delta=0.5)
             self.assertEqual([entry.text for entry in hot.above(4)], ["a"])
