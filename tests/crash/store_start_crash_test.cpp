@@ -316,12 +316,15 @@ TEST(StoreStart, a_journal_is_cut_only_when_the_disk_knows_where_it_begins) {
       .spec = kSpec, .durability = Durability::never, .seed = 3, .checkpoint_bytes = 300, .calls = &calls};
   StoreWorkload workload(disk, options);
   std::mutex working;
+  bool is_over = false;
   std::atomic<int> within = 0;
   calls.when_syncing([&, here = std::this_thread::get_id()] {
     if (std::this_thread::get_id() != here) {
       const std::scoped_lock lock(working);
-      workload.request(4);
-      ++within;
+      if (!is_over) {
+        workload.request(4);
+        ++within;
+      }
     }
   });
   while (within < 2) {
@@ -331,7 +334,11 @@ TEST(StoreStart, a_journal_is_cut_only_when_the_disk_knows_where_it_begins) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  const std::scoped_lock lock(working);
+  // Without the lock, since a checkpoint of the other thread may wait for it, and this one for that.
+  {
+    const std::scoped_lock lock(working);
+    is_over = true;
+  }
   const std::size_t first = disk.moment();
   workload.checkpoint();
   StoreEnds ends({.spec = kSpec, .durability = Durability::never},
