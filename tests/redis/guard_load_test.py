@@ -34,7 +34,7 @@ class GuardLoadTest(RedisTest):
     def built(self, name, rules):
         lines, file = self.server.folder / f"{name}.txt", self.server.folder / f"{name}.mkg"
         lines.write_text("\n".join(rules) + "\n")
-        subprocess.run([MANKAI, "guard", "build", "--quiet", file, lines], check=True, timeout=120)
+        subprocess.run([MANKAI, "guard", "build", "--quiet", "--seed", "1", file, lines], check=True, timeout=120)
         return file
 
     def assert_only(self, *keys):
