@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 #include "mankai/base/region.hpp"
 
@@ -30,6 +32,37 @@ class CountedMemory {
   }
 
   std::size_t bytes_ = 0;
+};
+
+/// Bytes and pieces in use of all containers with a CountingAllocator, without what the heap adds to a piece.
+struct Counted {
+  static inline std::uint64_t bytes = 0;
+  static inline std::uint64_t pieces = 0;
+};
+
+/// For containers of the standard library. One thread at a time.
+template <class T>
+class CountingAllocator {
+ public:
+  using value_type = T;
+  CountingAllocator() noexcept = default;
+  template <class U>
+  explicit(false) CountingAllocator(const CountingAllocator<U>& /*other*/) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t count) {
+    Counted::bytes += count * kElementBytes;
+    ++Counted::pieces;
+    return std::allocator<T>().allocate(count);
+  }
+  void deallocate(T* place, std::size_t count) noexcept {
+    Counted::bytes -= count * kElementBytes;
+    --Counted::pieces;
+    std::allocator<T>().deallocate(place, count);
+  }
+  friend bool operator==(const CountingAllocator&, const CountingAllocator&) = default;
+
+ private:
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a bucket of a table is a pointer to a node
+  static constexpr std::uint64_t kElementBytes = sizeof(T);
 };
 
 }  // namespace mankai::lab

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include "examples/words/word_rules.hpp"
@@ -26,14 +25,6 @@ std::string_view needs(Missing missing) noexcept {
     case Missing::authors_data: return "needs data that the authors did not publish";
   }
   return "";
-}
-
-// Debian's folder, one per version.
-bool has_postgresql() {
-  std::error_code error;
-  const std::filesystem::directory_iterator versions("/usr/lib/postgresql", error);
-  return std::ranges::any_of(
-      versions, [](const auto& version) { return std::filesystem::exists(version.path() / "bin" / "postgres"); });
 }
 
 Result<Outcome> run_once(const Source& source, const Context& context) {
@@ -163,7 +154,7 @@ bool Findings::is_missing(Missing missing) const {
     case Missing::data: return !context_.data_dir;
     case Missing::word_list: return !word_rules::are_installed();
     case Missing::full_run: return context_.quick;
-    case Missing::postgresql: return !has_postgresql();
+    case Missing::postgresql: return !find_postgresql();
     case Missing::mankai: return !Program::find("mankai");
     case Missing::redis_server: return !Program::find("redis-server") || !find_redis_module();
     case Missing::authors_data: return true;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -135,6 +136,17 @@ std::optional<std::string> find_redis_module() {
   constexpr std::string_view kFile = "mankai-redis.so";
   const auto built = Program::find(kFile, "../lib");
   return built ? built : Program::find(kFile, "../lib/mankai");
+}
+
+std::optional<std::string> find_postgresql() {
+  std::error_code error;
+  std::vector<std::string> found;
+  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
+    if (std::filesystem::exists(version.path() / "bin" / "postgres", error)) {
+      found.push_back(version.path() / "bin");
+    }
+  }
+  return found.empty() ? std::nullopt : std::optional(*std::ranges::max_element(found));
 }
 
 double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }

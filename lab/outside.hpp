@@ -63,6 +63,9 @@ class Program {
 /// Returns the path of the Redis module in the build folder or installed; nothing if there is none.
 [[nodiscard]] std::optional<std::string> find_redis_module();
 
+/// Returns the folder of the newest PostgreSQL server's programs, as Debian installs them; nothing if there is none.
+[[nodiscard]] std::optional<std::string> find_postgresql();
+
 /// The processor time that this thread has used.
 [[nodiscard]] double thread_cpu_seconds();
 

@@ -228,7 +228,7 @@ Result<void> measure_sqlite(Figure& figure, const Context& context, Findings& fi
 Result<void> measure_postgresql(Figure& figure, const Context& context, Findings& findings) {
   constexpr const char* kName = "postgresql";
   constexpr std::string_view kShown = "PostgreSQL";
-  const auto programs = Postgres::find();
+  const auto programs = find_postgresql();
   if (context.quick || !programs) {
     const Missing missing = context.quick ? Missing::full_run : Missing::postgresql;
     findings.skipped({"basket-is-right-{}", kName, kShown}, equals(0), missing);

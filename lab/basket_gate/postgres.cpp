@@ -5,10 +5,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <filesystem>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -49,17 +47,6 @@ Result<void> give_away(const std::string& folder) {
 }  // namespace
 
 void Postgres::Close::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
-
-std::optional<std::string> Postgres::find() {
-  std::error_code error;
-  std::vector<std::string> found;
-  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
-    if (std::filesystem::exists(version.path() / "bin" / "postgres", error)) {
-      found.push_back(version.path() / "bin");
-    }
-  }
-  return found.empty() ? std::nullopt : std::optional(*std::ranges::max_element(found));
-}
 
 Result<Postgres> Postgres::start(const std::string& programs,
                                  const std::unordered_map<std::string, std::string>& pairs) {

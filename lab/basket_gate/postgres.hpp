@@ -17,8 +17,6 @@ namespace mankai::lab::basket {
 /// Debian's PostgreSQL in a temporary folder, on a socket there, with a table of keys and values.
 class Postgres {
  public:
-  /// Returns the folder of the newest installed server's programs.
-  [[nodiscard]] static std::optional<std::string> find();
   /// Starts a server. As root it runs as the user postgres. Errors: io, as of all functions here.
   [[nodiscard]] static Result<Postgres> start(const std::string& programs,
                                               const std::unordered_map<std::string, std::string>& pairs);

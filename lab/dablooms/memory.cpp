@@ -19,32 +19,6 @@ namespace {
 
 constexpr double kPublished = 0.988;
 
-// Counts the bytes requested, without the heap's overhead of about 8 bytes per allocation.
-struct Counted {
-  static inline std::uint64_t bytes = 0;
-};
-template <class T>
-class CountingAllocator {
- public:
-  using value_type = T;
-  CountingAllocator() noexcept = default;
-  template <class U>
-  explicit(false) CountingAllocator(const CountingAllocator<U>& /*other*/) noexcept {}
-  [[nodiscard]] T* allocate(std::size_t count) {
-    Counted::bytes += count * kPieceBytes;
-    return std::allocator<T>().allocate(count);
-  }
-  void deallocate(T* place, std::size_t count) noexcept {
-    Counted::bytes -= count * kPieceBytes;
-    std::allocator<T>().deallocate(place, count);
-  }
-  friend bool operator==(const CountingAllocator&, const CountingAllocator&) = default;
-
- private:
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): a bucket of the table is a pointer to a node
-  static constexpr std::size_t kPieceBytes = sizeof(T);
-};
-
 using Text = std::basic_string<char, std::char_traits<char>, CountingAllocator<char>>;
 // Not noexcept, so that the library caches the hash in the nodes as for std::string.
 struct Hash {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <list>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -100,33 +99,11 @@ constexpr std::array<Deployed, 3> kDeployed = {
 
 Shape shape_of(const Deployed& deployed) { return {.s = deployed.s, .n = 2, .b = 8}; }
 
-// An allocator for the standard library that counts the bytes in use, with the 8 bytes that the heap adds to each
-// piece.
-struct Counted {
-  static inline std::uint64_t bytes = 0;
-  static constexpr std::uint64_t kHeapBytes = 8;
-};
-template <class T>
-class CountingAllocator {
- public:
-  using value_type = T;
-  CountingAllocator() noexcept = default;
-  template <class U>
-  explicit(false) CountingAllocator(const CountingAllocator<U>& /*other*/) noexcept {}
-  [[nodiscard]] T* allocate(std::size_t count) {
-    Counted::bytes += count * kPieceBytes + Counted::kHeapBytes;
-    return std::allocator<T>().allocate(count);
-  }
-  void deallocate(T* place, std::size_t count) noexcept {
-    Counted::bytes -= count * kPieceBytes + Counted::kHeapBytes;
-    std::allocator<T>().deallocate(place, count);
-  }
-  friend bool operator==(const CountingAllocator&, const CountingAllocator&) = default;
-
- private:
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): a bucket of the map is a pointer to a node
-  static constexpr std::uint64_t kPieceBytes = sizeof(T);
-};
+// With the 8 bytes that the heap adds to each piece.
+std::uint64_t bytes_on_heap() {
+  constexpr std::uint64_t kHeapBytes = 8;
+  return Counted::bytes + kHeapBytes * Counted::pieces;
+}
 
 // An LRU as one writes it with the standard library: a list of events, and a map from an event to its node.
 class UsualLru {
@@ -184,14 +161,14 @@ struct Memories {
 
 Result<Memories> memories_of(const Deployed& deployed, const Context& context) {
   Memories bytes{.lru = text_half_life(shape_of(deployed)) * kTightEntryBytes};
-  const std::uint64_t before = Counted::bytes;
+  const std::uint64_t before = bytes_on_heap();
   {
     const std::vector<std::uint8_t, CountingAllocator<std::uint8_t>> array(deployed.s);
-    bytes.array = static_cast<double>(Counted::bytes - before);
+    bytes.array = static_cast<double>(bytes_on_heap() - before);
   }
   {
     const UsualLru lru = full_lru(known_events(deployed));
-    bytes.usual_lru = static_cast<double>(Counted::bytes - before);
+    bytes.usual_lru = static_cast<double>(bytes_on_heap() - before);
   }
   CountedMemory memory;
   const Shape shape = shape_of(deployed);
