@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "lab/text.hpp"
 #include "mankai/base/assert.hpp"
@@ -17,14 +18,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> kKinds = {"counted", "arithmetic", "reconstruction"};
+constexpr std::array<std::string_view, kClaimKinds> kKinds = {"counted", "arithmetic", "reconstruction", "model"};
+constexpr std::array<std::string_view, 2> kWhose = {"source", "ours"};
 
 // Returns "" if the key is missing.
 std::string text(const Json& object, const char* key) { return object.value(key, std::string()); }
 
-// A claim with a condition is expected to depend on it.
+// Returns the number of the field's word.
+std::size_t choice_of(const Json& object, const char* key, std::span<const std::string_view> words,
+                      std::string_view usual) {
+  const auto found = std::ranges::find(words, object.value(key, std::string(usual)));
+  MANKAI_ASSERT(found != words.end());
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+bool is_condition_stated(const Json& claim) { return choice_of(claim, "condition_by", kWhose, "ours") == 0; }
+
+// A claim with a condition of ours is expected to depend on it.
 Verdict verdict_of(const Json& claim) {
-  const auto usual = name(claim.contains("condition") ? Verdict::depends : Verdict::reproduced);
+  const auto usual =
+      name(claim.contains("condition") && !is_condition_stated(claim) ? Verdict::depends : Verdict::reproduced);
   const std::string word = claim.value("recorded", std::string(usual));
   for (const Verdict verdict : {Verdict::reproduced, Verdict::refuted, Verdict::depends}) {
     if (word == name(verdict)) {
@@ -33,13 +46,6 @@ Verdict verdict_of(const Json& claim) {
   }
   MANKAI_ASSERT(false);
   return Verdict::skipped;
-}
-
-ClaimKind kind_of(const Json& claim) {
-  const std::string word = claim.value("kind", "counted");
-  const auto found = std::ranges::find(kKinds, word);
-  MANKAI_ASSERT(found != kKinds.end());
-  return static_cast<ClaimKind>(found - kKinds.begin());
 }
 
 Tolerance tolerance_of(const Json& claim) {
@@ -54,11 +60,14 @@ Claim claim_of(const Json& json) {
   return {.id = text(json, "id"),
           .place = text(json, "place"),
           .claim = text(json, "claim"),
+          .is_ours = choice_of(json, "by", kWhose, "source") == 1,
+          .statement = text(json, "statement"),
           .definition = text(json, "definition"),
           .formula = text(json, "formula"),
           .unit = text(json, "unit"),
           .condition = text(json, "condition"),
-          .kind = kind_of(json),
+          .is_condition_stated = is_condition_stated(json),
+          .kind = static_cast<ClaimKind>(choice_of(json, "kind", kKinds, "counted")),
           .tolerance = tolerance_of(json),
           .recorded = verdict_of(json),
           .basis = text(json, "basis"),
@@ -148,6 +157,8 @@ Json object(const Outcome& outcome, const Claim& claim, const Context& context) 
   object["part"] = claim.part;
   object["place"] = claim.place;
   object["claim"] = claim.claim;
+  object["by"] = kWhose.at(claim.is_ours ? 1 : 0);
+  object["statement"] = claim.statement;
   object["definition"] = claim.definition;
   object["kind"] = kKinds.at(static_cast<std::size_t>(claim.kind));
   object["formula"] = claim.formula;
@@ -161,6 +172,7 @@ Json object(const Outcome& outcome, const Claim& claim, const Context& context) 
   object["tolerance_absolute"] = claim.tolerance.absolute;
   object["tolerance_reason"] = claim.tolerance.reason;
   object["condition"] = claim.condition;
+  object["condition_by"] = claim.condition.empty() ? "" : kWhose.at(claim.is_condition_stated ? 0 : 1);
   object["otherwise"] = claim.otherwise ? lab::object(*claim.otherwise) : Json();
   object["verdict"] = name(claim.verdict);
   object["reason"] = claim.reason;
@@ -201,7 +213,9 @@ Claim Words::claim(const std::string& part, const std::string& pattern, const st
   const Json special = rows_->row(part, id);
   MANKAI_ASSERT(!row.is_null() || !special.is_null());
   row.merge_patch(special.is_null() ? Json::object() : special);
-  return claim_of(row);
+  Claim claim = claim_of(row);
+  claim.statement = claim.statement.empty() ? pattern : claim.statement;
+  return claim;
 }
 
 Figure Words::figure(const std::string& name) const {

@@ -68,7 +68,11 @@ Verdict judge(const Claim& claim) noexcept {
   if (!holds || !claim.otherwise) {
     return holds ? Verdict::reproduced : Verdict::refuted;
   }
-  return keeps(*claim.otherwise, claim.tolerance) ? Verdict::reproduced : Verdict::depends;
+  const bool is_decisive = !keeps(*claim.otherwise, claim.tolerance);
+  if (claim.is_condition_stated) {
+    return is_decisive ? Verdict::reproduced : Verdict::refuted;
+  }
+  return is_decisive ? Verdict::depends : Verdict::reproduced;
 }
 
 std::size_t Claim::seeds() const noexcept { return std::accumulate(verdicts.begin(), verdicts.end(), std::size_t{0}); }

@@ -86,17 +86,22 @@ enum class ClaimKind : std::uint8_t {
   counted,
   arithmetic,      ///< a formula compared with itself; shown, not counted
   reconstruction,  ///< the source does not print the formula, so that ours is a guess; shown, not counted
+  model,           ///< measured on our model of a program or structure that the source describes; shown, not counted
 };
+inline constexpr std::size_t kClaimKinds = 4;
 
 struct Claim {
   std::string id;            ///< unique within its source; letters, digits and hyphens
   std::string part{};        ///< title of the part that measures it
   std::string place;         ///< where in the source
-  std::string claim;         ///< what it says
+  std::string claim;         ///< what the source says, or what we say
+  bool is_ours = false;      ///< an improvement, criterion or control of ours that the source does not state
+  std::string statement{};   ///< the statement of the source that this claim measures; several claims may share one
   std::string definition{};  ///< whose definition it is judged by, if there are several
   std::string formula;       ///< how the expected value is computed
   std::string unit{};        ///< of expected and measured; empty for a share or a ratio
   std::string condition{};   ///< under which it holds; with `otherwise` only
+  bool is_condition_stated = false;  ///< by the source itself
   ClaimKind kind = ClaimKind::counted;
   Tolerance tolerance{};
   Side side{};                                    ///< under the condition if there is one
@@ -119,7 +124,8 @@ struct Claim {
 };
 
 /// Returns the verdict of a measured claim. With two sides it is `depends` if the first keeps the relation and the
-/// other does not, reproduced if both do, and else refuted.
+/// other does not, reproduced if both do, and else refuted. If the source states the condition, it is reproduced if the
+/// first keeps the relation and the other does not, and else refuted.
 [[nodiscard]] Verdict judge(const Claim& claim) noexcept;
 
 /// A number or a word. NaN and infinity are shown as empty cells.

@@ -121,6 +121,19 @@ TEST(Judge, a_claim_depends_if_its_condition_decides) {
   EXPECT_EQ(verdict(2, 1), Verdict::refuted) << "the condition is the wrong way around";
 }
 
+TEST(Judge, a_condition_of_the_source_must_decide) {
+  const auto judged = [](double holds, double fails) {
+    return claim_of(R"(, "condition": "in summer", "condition_by": "source")", [&](Findings& findings) {
+      findings.depends("one", {at_most(1), {.value = holds}}, {at_most(1), {.value = fails}});
+    });
+  };
+  EXPECT_EQ(judged(1, 2).verdict, Verdict::reproduced);
+  EXPECT_EQ(judged(1, 1).verdict, Verdict::refuted) << "it holds in winter too";
+  EXPECT_EQ(judged(2, 2).verdict, Verdict::refuted);
+  EXPECT_EQ(judged(2, 1).verdict, Verdict::refuted);
+  EXPECT_EQ(judged(1, 2).recorded, Verdict::reproduced);
+}
+
 TEST(Findings, the_tolerance_is_that_of_the_words) {
   const auto verdict = [](const std::string& fields) {
     return claim_of(fields, [](Findings& findings) { findings.judged("one", equals(10), {.value = 10.2}); }).verdict;
@@ -149,6 +162,32 @@ TEST(Findings, a_row_for_an_id_has_the_fields_of_its_pattern) {
   EXPECT_EQ(claims.at(1).unit, "ms");
   EXPECT_EQ(claims.at(1).basis, "so 2");
   EXPECT_EQ(claims.at(1).recorded, Verdict::reproduced);
+}
+
+TEST(Findings, statements_of_the_source_are_counted_once_and_ours_apart) {
+  Source source = source_of(
+      R"({"id": "at-{}", "claim": "c", "recorded": "refuted"}, {"id": "at-2", "claim": "c", "statement": "other"},
+         {"id": "same", "claim": "c", "statement": "other"}, {"id": "may", "claim": "c", "condition": "in summer"},
+         {"id": "our-{}", "claim": "c", "by": "ours"}, {"id": "model", "claim": "c", "by": "ours", "kind": "model"},
+         {"id": "absent", "claim": "c", "statement": "at-{}"}, {"id": "nothing", "claim": "c"})",
+      [](const Context&, Findings& findings) {
+        for (const double value : {1, 2, 3}) {
+          findings.judged({"at-{}", value}, equals(2), exact(value));
+          findings.judged({"our-{}", value}, equals(2), exact(value));
+        }
+        findings.judged("same", equals(1), exact(1));
+        findings.depends("may", {at_most(1), exact(1)}, {at_most(1), exact(2)});
+        findings.judged("model", equals(1), exact(1));
+        findings.skipped("absent", equals(1), Missing::data);
+        findings.skipped("nothing", equals(1), Missing::data);
+      });
+  source.parts.pop_back();
+  const Findings findings = run(source, {}).value().findings;
+  EXPECT_EQ(verdict_line(findings),
+            "4 statements: 1 reproduced, 1 refuted, 1 in part, 1 skipped; ours: 1 reproduced, 2 refuted; "
+            "not counted: 1 on models");
+  EXPECT_EQ(remarks(findings.claims().back()), "");
+  EXPECT_EQ(remarks(findings.claims().at(8)), "ours; model, not counted");
 }
 
 TEST(Findings, only_a_differing_verdict_is_unexpected) {
@@ -332,6 +371,7 @@ TEST(Text, json_has_null_for_what_was_not_measured) {
   EXPECT_NE(json.find("quote \\\" backslash \\\\ é"), std::string::npos) << json;
   EXPECT_NE(json.find("\"verdict\": \"refuted\""), std::string::npos);
   EXPECT_NE(json.find("\"as_recorded\": false"), std::string::npos);
+  EXPECT_NE(json.find("\"by\": \"source\",\n    \"statement\": \"odd\""), std::string::npos);
   EXPECT_NE(json.find("\"reason\": \"needs --data\""), std::string::npos);
   EXPECT_NE(json.find("\"measured\": null"), std::string::npos);
   EXPECT_NE(json.find("\"command\": \"mankai-lab claim mock/odd --seed 5\""), std::string::npos) << json;
@@ -342,7 +382,7 @@ TEST(Text, the_summary_shows_skipped_and_unexpected_claims) {
   const std::string text = summary(odd_outcomes());
   EXPECT_NE(text.find("<- recorded: reproduced"), std::string::npos) << text;
   EXPECT_NE(text.find("needs --data"), std::string::npos);
-  EXPECT_NE(text.find("0 reproduced, 1 refuted, 0 depend; 1 skipped; not counted: 1 arithmetic, 1 reconstructed"),
+  EXPECT_NE(text.find("2 statements: 1 refuted, 1 skipped; not counted: 1 arithmetic, 1 reconstructed"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("1 verdict differs"), std::string::npos);

@@ -157,7 +157,7 @@ std::string drawing(const std::string& source, const Figure& figure, const Draw&
 
 std::string claims(const Outcome& outcome, const Context& context) {
   std::string html =
-      "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>What the source says</th><th>Formula</th>"
+      "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>Claim</th><th>Formula</th>"
       "<th class=\"number\">Expected</th><th>Tolerance</th><th "
       "class=\"number\">Measured</th><th>Verdict</th></tr></thead><tbody>\n";
   for (const Claim& claim : outcome.findings.claims()) {
@@ -193,10 +193,12 @@ std::string heading(const std::vector<Outcome>& outcomes, const Context& context
   const Concerns concerns = concerns_of(outcomes);
   std::string html = fmt::format(
       "<h1>Mankai lab</h1>\n<p>What published sources claim about filters, beside the formula and what we measure. "
-      "Measured values carry one standard error; a value is held to its formula within {} of them. {}</p>\n"
+      "Measured values carry one standard error; a value is held to its formula within {} of them. {}</p>\n<p>{}</p>\n"
       "<p class=\"note\">{} run; {}; seed {}.</p>\n<p>{}</p>\n",
       shown(kStandardErrors),
       "A verdict is compared with the one that the source's own text or a formula makes us expect.",
+      "The counts are of the source's statements, each measured by one claim or several: reproduced or refuted if all "
+      "its claims are, and else in part. Claims of ours, which the source does not make, are counted apart.",
       context.quick ? "Quick" : "Full",
       context.data_dir ? "real data from " + html_escape(*context.data_dir) : "synthetic data only", context.seed,
       concerns.are_none() ? concern_words(concerns)

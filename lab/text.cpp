@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace mankai::lab {
 namespace {
@@ -68,6 +70,19 @@ std::string summary_of(const Outcome& outcome) {
   return text;
 }
 
+// Such as "3 reproduced, 1 refuted": what is not 0 and has a word.
+template <std::size_t kCount>
+std::string numbered(const std::array<std::size_t, kCount>& numbers,
+                     const std::array<std::string_view, kCount>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (numbers.at(i) > 0 && !words.at(i).empty()) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", numbers.at(i), words.at(i));
+    }
+  }
+  return text;
+}
+
 // "1 claim is so." or "2 claims are so."; empty for 0.
 std::string sentence(std::size_t count, std::string_view one, std::string_view several) {
   return count == 0 ? "" : count == 1 ? fmt::format("1 {}.", one) : fmt::format("{} {}.", count, several);
@@ -104,9 +119,9 @@ std::string shown_tolerance(const Claim& claim) {
 }
 
 std::string remarks(const Claim& claim) {
-  return joined({claim.kind == ClaimKind::arithmetic       ? "arithmetic, not counted"
-                 : claim.kind == ClaimKind::reconstruction ? "reconstruction, not counted"
-                                                           : "",
+  constexpr std::array<std::string_view, kClaimKinds> kOfKind = {"", "arithmetic, not counted",
+                                                                 "reconstruction, not counted", "model, not counted"};
+  return joined({claim.is_ours ? "ours" : "", std::string(kOfKind.at(static_cast<std::size_t>(claim.kind))),
                  claim.is_as_recorded() || claim.could_run ? "" : fmt::format("recorded: {}", name(claim.recorded)),
                  claim.flips() > 0 ? fmt::format("flips: {} of {}", claim.flips(), claim.seeds()) : ""},
                 "; ");
@@ -119,20 +134,34 @@ std::string command(const Outcome& outcome, const Claim& claim, const Context& c
 }
 
 std::string verdict_line(const Findings& findings) {
-  std::array<std::size_t, kVerdicts> counted{};
-  std::size_t arithmetic = 0;
-  std::size_t reconstructed = 0;
+  std::map<std::string, std::set<Verdict>> statements;
+  std::array<std::size_t, kVerdicts> ours{};
+  std::array<std::size_t, kClaimKinds> kinds{};
   for (const Claim& claim : findings.claims()) {
-    counted.at(static_cast<std::size_t>(claim.verdict)) += claim.kind == ClaimKind::counted ? 1U : 0U;
-    arithmetic += claim.kind == ClaimKind::arithmetic ? 1U : 0U;
-    reconstructed += claim.kind == ClaimKind::reconstruction ? 1U : 0U;
+    ++kinds.at(static_cast<std::size_t>(claim.kind));
+    if (claim.kind != ClaimKind::counted) {
+      continue;
+    }
+    if (claim.is_ours) {
+      ++ours.at(static_cast<std::size_t>(claim.verdict));
+    } else {
+      statements[claim.statement].insert(claim.verdict);
+    }
   }
-  const auto some = [](std::size_t count, std::string_view what) {
-    return count == 0 ? "" : fmt::format("{} {}", count, what);
+  std::array<std::size_t, kVerdicts> theirs{};
+  for (auto& [statement, verdicts] : statements) {
+    if (verdicts.size() > 1) {
+      verdicts.erase(Verdict::skipped);
+    }
+    ++theirs.at(static_cast<std::size_t>(verdicts.size() > 1 ? Verdict::depends : *verdicts.begin()));
+  }
+  const auto after = [](std::string_view label, const std::string& text) {
+    return text.empty() ? text : std::string(label) + text;
   };
-  const std::string outside = joined({some(arithmetic, "arithmetic"), some(reconstructed, "reconstructed")}, ", ");
-  return joined({fmt::format("{} reproduced, {} refuted, {} depend", counted[0], counted[1], counted[2]),
-                 some(counted[3], "skipped"), outside.empty() ? "" : "not counted: " + outside},
+  return joined({after(fmt::format("{} statement{}: ", statements.size(), statements.size() == 1 ? "" : "s"),
+                       numbered(theirs, {"reproduced", "refuted", "in part", "skipped"})),
+                 after("ours: ", numbered(ours, {"reproduced", "refuted", "depend", "skipped"})),
+                 after("not counted: ", numbered(kinds, {"", "arithmetic", "reconstructed", "on models"}))},
                 "; ");
 }
 

@@ -15,7 +15,7 @@ namespace mankai::lab {
 [[nodiscard]] std::string shown_measured(const Claim& claim);
 /// Such as "2%; formula ± 0.001"; empty if there is none.
 [[nodiscard]] std::string shown_tolerance(const Claim& claim);
-/// Says that the claim is not counted, not as recorded, or flips; empty if nothing is to be said.
+/// Says that the claim is ours, not counted, not as recorded, or flips; empty if nothing is to be said.
 [[nodiscard]] std::string remarks(const Claim& claim);
 [[nodiscard]] std::string shown(const Cell& cell);
 
@@ -28,7 +28,9 @@ namespace mankai::lab {
 
 /// Returns the command that measures this claim alone in the same way.
 [[nodiscard]] std::string command(const Outcome& outcome, const Claim& claim, const Context& context);
-/// Returns such as "41 reproduced, 7 refuted, 3 depend; not counted: 5 arithmetic, 4 reconstructed".
+/// Returns such as "20 statements: 15 reproduced, 3 refuted, 2 in part; ours: 4 reproduced, 1 depend; not counted: 5
+/// arithmetic, 4 reconstructed". A statement is in part reproduced if the verdicts of its claims differ, or one
+/// depends.
 [[nodiscard]] std::string verdict_line(const Findings& findings);
 /// Returns a sentence for each kind of concern, or that every verdict is as recorded.
 [[nodiscard]] std::string concern_words(const Concerns& concerns);

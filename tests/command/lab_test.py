@@ -13,9 +13,9 @@ import time
 import harness
 from harness import MANKAI, CommandTest, default_signals, main
 
-KEYS = {"source", "id", "part", "place", "claim", "definition", "kind", "formula", "expected", "relation", "formula_error",
-        "measured", "error", "unit", "tolerance", "tolerance_absolute", "tolerance_reason", "condition", "otherwise",
-        "verdict", "reason", "recorded_verdict", "recorded_basis", "as_recorded", "seed", "seeds", "flips",
+KEYS = {"source", "id", "part", "place", "claim", "by", "statement", "definition", "kind", "formula", "expected", "relation",
+        "formula_error", "measured", "error", "unit", "tolerance", "tolerance_absolute", "tolerance_reason", "condition",
+        "condition_by", "otherwise", "verdict", "reason", "recorded_verdict", "recorded_basis", "as_recorded", "seed", "seeds", "flips",
         "verdicts", "command"}
 harness.PATIENCE = 300  # seconds: every source under a sanitizer on a busy machine
 VERDICTS = {"reproduced", "refuted", "depends"}
