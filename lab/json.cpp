@@ -56,6 +56,16 @@ Tolerance tolerance_of(const Json& claim) {
   return tolerance;
 }
 
+std::optional<double> number(const Json& object, const char* key) {
+  return object.contains(key) ? std::optional(object[key].get<double>()) : std::nullopt;
+}
+
+Threshold threshold_of(const Json& claim) {
+  Threshold threshold{.value = number(claim, "threshold"), .reason = text(claim, "threshold_reason")};
+  MANKAI_ASSERT(threshold.value.has_value() == !threshold.reason.empty());
+  return threshold;
+}
+
 Claim claim_of(const Json& json) {
   return {.id = text(json, "id"),
           .place = text(json, "place"),
@@ -69,13 +79,11 @@ Claim claim_of(const Json& json) {
           .is_condition_stated = is_condition_stated(json),
           .kind = static_cast<ClaimKind>(choice_of(json, "kind", kKinds, "counted")),
           .tolerance = tolerance_of(json),
+          .threshold = threshold_of(json),
+          .margin_reason = text(json, "margin_reason"),
           .recorded = verdict_of(json),
           .basis = text(json, "basis"),
           .reason = text(json, "reason")};
-}
-
-std::optional<double> number(const Json& object, const char* key) {
-  return object.contains(key) ? std::optional(object[key].get<double>()) : std::nullopt;
 }
 
 Axis axis_of(const Json& json) {
@@ -85,18 +93,19 @@ Axis axis_of(const Json& json) {
           .to = number(json, "to")};
 }
 
+std::optional<std::size_t> color_of(const Json& json) {
+  return json.contains("color") ? std::optional(json["color"].get<std::size_t>()) : std::nullopt;
+}
+
 Series series_of(const Json& json) {
-  Series series{.title = text(json, "title"),
-                .x = text(json, "x"),
-                .y = text(json, "y"),
-                .error = text(json, "error"),
-                .is_line = json.value("line", false),
-                .is_hollow = json.value("hollow", false),
-                .only = json.value("only", decltype(Series::only){})};
-  if (json.contains("color")) {
-    series.color = json["color"].get<std::size_t>();
-  }
-  return series;
+  return {.title = text(json, "title"),
+          .x = text(json, "x"),
+          .y = text(json, "y"),
+          .error = text(json, "error"),
+          .is_line = json.value("line", false),
+          .is_hollow = json.value("hollow", false),
+          .only = json.value("only", decltype(Series::only){}),
+          .color = color_of(json)};
 }
 
 Figure figure_of(const Json& json) {
@@ -113,7 +122,8 @@ Figure figure_of(const Json& json) {
   for (const Json& published : json.value("published", Json::array())) {
     figure.published.push_back({.title = text(published, "title"),
                                 .place = text(published, "place"),
-                                .points = published["points"].get<decltype(Published::points)>()});
+                                .points = published["points"].get<decltype(Published::points)>(),
+                                .color = color_of(published)});
     MANKAI_ASSERT(!figure.published.back().place.empty());
   }
   return figure;
@@ -171,6 +181,10 @@ Json object(const Outcome& outcome, const Claim& claim, const Context& context) 
   object["tolerance"] = claim.tolerance.relative;
   object["tolerance_absolute"] = claim.tolerance.absolute;
   object["tolerance_reason"] = claim.tolerance.reason;
+  object["threshold"] = claim.threshold.value ? Json(*claim.threshold.value) : Json();
+  object["threshold_reason"] = claim.threshold.reason;
+  object["changes_at"] = changes_at(claim);
+  object["margin_reason"] = claim.margin_reason;
   object["condition"] = claim.condition;
   object["condition_by"] = claim.condition.empty() ? "" : kWhose.at(claim.is_condition_stated ? 0 : 1);
   object["otherwise"] = claim.otherwise ? lab::object(*claim.otherwise) : Json();
@@ -223,6 +237,14 @@ Figure Words::figure(const std::string& name) const {
   const auto found = std::ranges::find_if(figures, [&name](const Json& figure) { return figure["name"] == name; });
   MANKAI_ASSERT(found != figures.end());
   return figure_of(*found);
+}
+
+std::vector<std::string> Words::ids(const std::string& part) const {
+  std::vector<std::string> ids;
+  for (const Json& row : rows_->json["claims"][part]) {
+    ids.push_back(text(row, "id"));
+  }
+  return ids;
 }
 
 bool Words::may_have(const std::string& part, std::string_view id) const {

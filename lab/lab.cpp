@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <numeric>
 
 #include "examples/words/word_rules.hpp"
@@ -27,13 +30,35 @@ std::string_view needs(Missing missing) noexcept {
   return "";
 }
 
+// Returns the first folder of the part that --data lacks; empty if there is none.
+std::string missing_folder(const Part& part, const Context& context) {
+  for (const std::string& folder : part.folders) {
+    if (context.data_dir && !std::filesystem::is_directory(*context.data_dir + "/" + folder)) {
+      return folder;
+    }
+  }
+  return {};
+}
+
+// The verdict with another expected value. That without the condition changes by the same factor.
+Verdict judge_changed(Claim claim, double expected) {
+  if (claim.otherwise && claim.side.expected.value != 0) {
+    claim.otherwise->expected.value *= expected / claim.side.expected.value;
+  }
+  claim.side.expected.value = expected;
+  return judge(claim);
+}
+
 Result<Outcome> run_once(const Source& source, const Context& context) {
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome{.source = source, .findings = Findings(source.words, context)};
   for (const Part& part : source.parts) {
     context.progress(part.title);
-    outcome.findings.begin_part(part.title);
-    if (auto done = part.measure(context, outcome.findings); !done) {
+    const std::string missing = missing_folder(part, context);
+    outcome.findings.begin_part(part.title, missing);
+    Context of_part = context;
+    of_part.data_dir = missing.empty() ? context.data_dir : std::nullopt;
+    if (auto done = part.measure(of_part, outcome.findings); !done) {
       return std::unexpected(done.error().within(source.name));
     }
   }
@@ -75,6 +100,39 @@ Verdict judge(const Claim& claim) noexcept {
   return is_decisive ? Verdict::depends : Verdict::reproduced;
 }
 
+double changes_at(const Claim& claim) noexcept {
+  constexpr double kStep = 1e-9;
+  const double expected = claim.side.expected.value;
+  double nearest = std::numeric_limits<double>::quiet_NaN();
+  const auto consider = [&](const Side& side, double direction) {
+    const double slack = claim.tolerance.absolute + side.expected.formula_error + kStandardErrors * side.measured.error;
+    const double edge = (side.measured.value - direction * slack) /
+                        (1 + direction * std::copysign(claim.tolerance.relative, side.expected.value));
+    // A value of 0 is shifted, any other one multiplied.
+    const double changed = expected == 0 ? edge : edge / side.expected.value * expected;
+    const double step = kStep * std::max(std::abs(changed), kStep);
+    const bool is_other = std::ranges::any_of(std::array{-step, 0.0, step}, [&](double further) {
+      return judge_changed(claim, changed + further) != claim.verdict;
+    });
+    const bool is_nearer = std::isnan(nearest) || std::abs(changed - expected) < std::abs(nearest - expected);
+    if (is_other && is_nearer && changed * expected >= 0) {
+      nearest = changed;
+    }
+  };
+  for (const Side& side : claim.otherwise ? std::vector{claim.side, *claim.otherwise} : std::vector{claim.side}) {
+    for (const double direction : {1.0, -1.0}) {
+      consider(side, direction);
+    }
+  }
+  return nearest;
+}
+
+bool formula_decides(const Claim& claim) noexcept {
+  constexpr double kFactor = 2;
+  const double factor = changes_at(claim) / claim.side.expected.value;
+  return factor >= 1 / kFactor && factor <= kFactor;
+}
+
 std::size_t Claim::seeds() const noexcept { return std::accumulate(verdicts.begin(), verdicts.end(), std::size_t{0}); }
 
 std::size_t Claim::flips() const noexcept { return seeds() - *std::ranges::max_element(verdicts); }
@@ -106,7 +164,7 @@ Claim Findings::claim(const Entry& entry, const Side& side) const {
   claim.id = std::move(id);
   claim.part = part_;
   for (std::string Claim::* const field : {&Claim::place, &Claim::claim, &Claim::definition, &Claim::formula,
-                                           &Claim::condition, &Claim::basis, &Claim::reason}) {
+                                           &Claim::condition, &Claim::basis, &Claim::reason, &Claim::margin_reason}) {
     entry.fill_in(claim.*field);
   }
   claim.side = side;
@@ -122,6 +180,12 @@ Figure Findings::figure(const Entry& entry) const {
 }
 
 Tolerance Findings::tolerance(const std::string& id) const { return words_->claim(part_, id, id).tolerance; }
+
+double Findings::threshold(const std::string& id) const {
+  const Threshold threshold = words_->claim(part_, id, id).threshold;
+  MANKAI_ASSERT(threshold.value.has_value());
+  return *threshold.value;
+}
 
 void Findings::add(Claim claim, Verdict verdict) {
   claim.verdict = verdict;
@@ -147,7 +211,11 @@ void Findings::depends(const Entry& entry, const Side& holds, const Side& fails)
 void Findings::skipped(const Entry& entry, const Expected& expected, Missing missing) {
   Claim skipped = claim(entry, {.expected = expected});
   skipped.could_run = !is_missing(missing);
-  skipped.reason = skipped.could_run ? "Skipped, although this run has what it needs." : std::string(needs(missing));
+  const std::string needed = missing == Missing::data && !missing_folder_.empty()
+                                 ? "needs the folder " + missing_folder_ + " in --data"
+                                 : std::string(needs(missing));
+  skipped.reason = (skipped.could_run ? "Skipped, although this run has what it needs" : needed) +
+                   (skipped.reason.empty() ? "" : ". " + skipped.reason);
   if (skipped.could_run || !context_.quick) {
     add(std::move(skipped), Verdict::skipped);
   }
@@ -155,7 +223,7 @@ void Findings::skipped(const Entry& entry, const Expected& expected, Missing mis
 
 bool Findings::is_missing(Missing missing) const {
   switch (missing) {
-    case Missing::data: return !context_.data_dir;
+    case Missing::data: return !context_.data_dir || !missing_folder_.empty();
     case Missing::word_list: return !word_rules::are_installed();
     case Missing::full_run: return context_.quick;
     case Missing::postgresql: return !find_postgresql();

@@ -71,6 +71,12 @@ struct Tolerance {
   std::string reason{};  ///< `tolerance_reason`
 };
 
+/// A number of ours behind a word of the source, such as "few". In `words.json`.
+struct Threshold {
+  std::optional<double> value{};  ///< in the claim's unit: `threshold`
+  std::string reason{};           ///< `threshold_reason`
+};
+
 /// What is expected and measured under one condition.
 struct Side {
   Expected expected{};
@@ -104,6 +110,8 @@ struct Claim {
   bool is_condition_stated = false;  ///< by the source itself
   ClaimKind kind = ClaimKind::counted;
   Tolerance tolerance{};
+  Threshold threshold{};
+  std::string margin_reason{};                    ///< why neither a fault nor a factor of 2 could change the verdict
   Side side{};                                    ///< under the condition if there is one
   std::optional<Side> otherwise{};                ///< without the condition
   Verdict recorded = Verdict::reproduced;         ///< the verdict that source and formula predict
@@ -127,6 +135,12 @@ struct Claim {
 /// other does not, reproduced if both do, and else refuted. If the source states the condition, it is reproduced if the
 /// first keeps the relation and the other does not, and else refuted.
 [[nodiscard]] Verdict judge(const Claim& claim) noexcept;
+
+/// Returns the expected value nearest to the claim's at which the verdict is another one; NaN if there is none, or the
+/// claim was skipped. With two sides, both change by the same factor, and the first is returned.
+[[nodiscard]] double changes_at(const Claim& claim) noexcept;
+/// Whether a formula off by a factor of at most 2 changes the verdict.
+[[nodiscard]] bool formula_decides(const Claim& claim) noexcept;
 
 /// A number or a word. NaN and infinity are shown as empty cells.
 struct Cell : std::variant<double, std::string> {
@@ -164,6 +178,7 @@ struct Published {
   std::string title{};
   std::string place{};  ///< where the source prints it
   std::vector<std::pair<double, double>> points{};
+  std::optional<std::size_t> color{};  ///< that of the series with this number [default: black]
 };
 
 /// A table, and how to draw it. The table is always written, as CSV and on the page; the plot needs gnuplot.
@@ -183,16 +198,19 @@ struct Figure {
   void add_series(const std::string& formula, const std::string& title_of_line, Series points);
 };
 
-/// Breaks the filters on purpose, for tests: see under_test.hpp.
+/// Breaks the filters or the data on purpose, for tests: see under_test.hpp.
 enum class Fault : std::uint8_t {
   none,
   forgets_keys,  ///< one insert in 64 is lost
   invents_keys,  ///< one absent key in 64 is a false positive
+  crowds_cells,  ///< each insert fills the cells of 8 keys, as if they hashed into an eighth of the cells
+  never_decays,  ///< decayed counts keep all visits
+  levels_draws,  ///< all keys are equally popular, and a trace is shuffled
 };
 
 /// What a run lacks to measure a claim. `Findings::skipped` checks it.
 enum class Missing : std::uint8_t {
-  data,          ///< --data
+  data,          ///< --data, or a folder in it
   word_list,     ///< the word list and the hyphenation patterns of Debian
   full_run,      ///< the time that a quick run does not take
   postgresql,    ///< a PostgreSQL server
@@ -225,6 +243,8 @@ class Words {
 
   /// Returns the row `pattern` of the part with the fields of its row `id`, if there is one. Aborts if neither is.
   [[nodiscard]] Claim claim(const std::string& part, const std::string& pattern, const std::string& id) const;
+  /// Returns the ids and patterns of the part's claims.
+  [[nodiscard]] std::vector<std::string> ids(const std::string& part) const;
   /// Aborts if there is none.
   [[nodiscard]] Figure figure(const std::string& name) const;
   /// Whether the part may measure this claim: it has a row whose id is this one or a pattern of it.
@@ -268,9 +288,14 @@ class Findings {
   [[nodiscard]] Figure figure(const Entry& entry) const;
   /// Returns the tolerance of a row, for a measurement that chooses what to compare.
   [[nodiscard]] Tolerance tolerance(const std::string& id) const;
+  /// Returns the threshold of a row. Aborts if it has none.
+  [[nodiscard]] double threshold(const std::string& id) const;
 
-  /// Sets the part of the claims that follow.
-  void begin_part(std::string title) { part_ = std::move(title); }
+  /// Sets the part of the claims that follow, and the folder that --data lacks for it.
+  void begin_part(std::string title, std::string missing_folder = {}) {
+    part_ = std::move(title);
+    missing_folder_ = std::move(missing_folder);
+  }
 
   [[nodiscard]] std::vector<Claim>& claims() noexcept { return claims_; }
   [[nodiscard]] const std::vector<Claim>& claims() const noexcept { return claims_; }
@@ -284,6 +309,7 @@ class Findings {
   std::shared_ptr<const Words> words_;
   Context context_;
   std::string part_{};
+  std::string missing_folder_{};
   std::vector<Claim> claims_{};
   std::vector<Figure> figures_{};
 };
@@ -303,6 +329,7 @@ using Measure = Result<void>(const Context&, Findings&);
 struct Part {
   std::string title;  ///< the key of its claims in `words.json`
   std::function<Measure> measure;
+  std::vector<std::string> folders{};  ///< of --data that it reads
 };
 
 struct Source {

@@ -69,7 +69,7 @@ std::string paragraphs(std::string_view text) {
   std::string html;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find("\n\n"), text.size());
-    html += "<p>" + html_escape(text.substr(0, end)) + "</p>\n";
+    html += "<p>" + html_text(text.substr(0, end)) + "</p>\n";
     text.remove_prefix(std::min(end + 2, text.size()));
   }
   return html;
@@ -78,7 +78,7 @@ std::string paragraphs(std::string_view text) {
 std::string badge(Verdict verdict) { return fmt::format("<span class=\"verdict {0}\">{0}</span>", name(verdict)); }
 
 std::string labeled(std::string_view label, const std::string& text) {
-  return text.empty() ? "" : fmt::format("<span class=\"small\">{}{}</span>", label, html_escape(text));
+  return text.empty() ? "" : fmt::format("<span class=\"small\">{}{}</span>", label, html_text(text));
 }
 
 std::string row(const Outcome& outcome, const Claim& claim, const Context& context) {
@@ -90,11 +90,12 @@ std::string row(const Outcome& outcome, const Claim& claim, const Context& conte
   }
   return fmt::format(
       "<tr id=\"{}-{}\"><td>{}{}{}{}<code class=\"small\">{}</code></td><td class=\"formula\">{}</td><td "
-      "class=\"number\">{}</td><td>{}{}</td><td class=\"number\">{}</td><td>{}{}{}</td></tr>\n",
-      html_escape(outcome.source.name), html_escape(claim.id), html_escape(claim.claim), labeled("", claim.place),
+      "class=\"number\">{}</td><td>{}{}{}{}</td><td class=\"number\">{}</td><td>{}{}{}</td></tr>\n",
+      html_escape(outcome.source.name), html_escape(claim.id), html_text(claim.claim), labeled("", claim.place),
       labeled("Definition: ", claim.definition), labeled("Condition: ", claim.condition),
       html_escape(command(outcome, claim, context)), html_escape(claim.formula), html_escape(shown(claim)),
       html_escape(shown_tolerance(claim)), labeled("", claim.tolerance.reason),
+      labeled("Threshold of ours: ", claim.threshold.reason), labeled("", shown_margin(claim)),
       claim.verdict == Verdict::skipped ? "" : html_escape(shown_measured(claim)), verdict, labeled("", claim.reason),
       labeled("", claim.basis));
 }
@@ -137,10 +138,13 @@ std::string points(const Published& published) {
 
 std::string drawing(const std::string& source, const Figure& figure, const Draw& draw) {
   std::string html = fmt::format("<figure id=\"{}\"><h3>{}{}</h3>\n<figcaption>{}</figcaption>\n",
-                                 html_escape("figure-" + source + "-" + figure.name), html_escape(figure.title),
-                                 labeled("The source's ", figure.place), html_escape(figure.caption));
+                                 html_escape("figure-" + source + "-" + figure.name), html_text(figure.title),
+                                 labeled("The source's ", figure.place), html_text(figure.caption));
   Figure named = figure;
   named.name = source + "-" + figure.name;
+  if (figure.series.empty()) {
+    return html + table(figure) + "</figure>\n";
+  }
   const auto svg = draw(named);
   if (svg) {
     html += "<div class=\"scroll\">" + *svg + "</div>\n";
@@ -171,7 +175,7 @@ std::string claims(const Outcome& outcome, const Context& context) {
 std::string readings(const Source& source) {
   std::string html = "<dl>\n";
   for (const Reading& reading : source.readings) {
-    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(reading.question), html_escape(reading.answer));
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_text(reading.question), html_text(reading.answer));
   }
   return source.readings.empty() ? "" : folded("How we read what the source leaves open", html + "</dl>\n");
 }

@@ -212,7 +212,9 @@ std::string plot_script(const Figure& figure) {
     script += "END\n";
     plots += fmt::format(
         "{}$published{} using 1:2 with points pointtype 2 pointsize 1.2 linewidth 2 linecolor rgb {} title {}",
-        plots.empty() ? "plot " : ", ", i, "\"#000000\"", gnuplot_text(published.title + " (published)"));
+        plots.empty() ? "plot " : ", ", i,
+        gnuplot_text(published.color ? kColors.at(*published.color % kColors.size()) : "#000000"),
+        gnuplot_text(published.title + " (published)"));
   }
   script += fmt::format("set xrange {}\nset yrange {}\n", range(xs, figure.x), range(ys, figure.y));
   return script + plots + "\n";

@@ -1,5 +1,6 @@
 #include "lab/report.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,7 +16,11 @@ namespace {
 
 Result<void> write_text(const std::string& folder, const std::string& name, const std::string& text) {
   const std::string path = folder + "/" + name;
-  return write_file(path, std::as_bytes(std::span(text)), Existing::replace);
+  const mode_t mask = umask(0);
+  umask(mask);
+  constexpr mode_t kEveryone = 0666;
+  return write_file(path, std::as_bytes(std::span(text)), Existing::replace, nullptr, system_calls(),
+                    mode_of(path).value_or(kEveryone & ~mask));
 }
 
 }  // namespace

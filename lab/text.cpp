@@ -118,6 +118,23 @@ std::string shown_tolerance(const Claim& claim) {
                 "; ");
 }
 
+std::string shown_margin(const Claim& claim) {
+  const double changed = changes_at(claim);
+  if (std::isnan(changed)) {
+    return "";
+  }
+  const double factor = changed / claim.side.expected.value;
+  const bool is_factor = std::isfinite(factor);
+  const std::string at = "Verdict changes at " + with_unit(shown(changed), claim.unit) +
+                         (is_factor ? fmt::format(", {:.3g} times the expected value", factor) : "");
+  if (claim.margin_reason.empty() || formula_decides(claim)) {
+    return at;
+  }
+  const std::string times = is_factor ? fmt::format("{:.2g} times ", std::max(factor, 1 / factor)) : "";
+  const std::string_view side = claim.verdict == Verdict::refuted ? "beyond" : "within";
+  return fmt::format("{}. The measurement is {}{} the bound: {}", at, times, side, claim.margin_reason);
+}
+
 std::string remarks(const Claim& claim) {
   constexpr std::array<std::string_view, kClaimKinds> kOfKind = {"", "arithmetic, not counted",
                                                                  "reconstruction, not counted", "model, not counted"};
@@ -129,7 +146,8 @@ std::string remarks(const Claim& claim) {
 
 std::string command(const Outcome& outcome, const Claim& claim, const Context& context) {
   return fmt::format("mankai-lab claim {}/{}{}{}{}", outcome.source.name, claim.id, context.quick ? " --quick" : "",
-                     context.seed == Context{}.seed ? "" : fmt::format(" --seed {}", context.seed),
+                     (context.seed == Context{}.seed ? "" : fmt::format(" --seed {}", context.seed)) +
+                         (claim.seeds() > 1 ? fmt::format(" --seeds {}", claim.seeds()) : ""),
                      context.data_dir ? " --data " + *context.data_dir : "");
 }
 
@@ -185,6 +203,19 @@ std::string html_escape(std::string_view text) {
   return escaped;
 }
 
+std::string html_text(std::string_view text) {
+  std::string html;
+  for (bool is_code = false;; is_code = !is_code) {
+    const std::size_t end = text.find('`');
+    const bool is_closed = is_code || text.find('`', end + 1) != std::string_view::npos;
+    if (end == std::string_view::npos || !is_closed) {
+      return html + html_escape(text);
+    }
+    html += html_escape(text.substr(0, end)) + (is_code ? "</code>" : "<code>");
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
     return std::string(text);
@@ -233,7 +264,9 @@ std::string details(const Outcome& outcome, const Context& context) {
   add("formula", claim.formula);
   add("expected", shown(claim));
   add("tolerance", joined({shown_tolerance(claim), claim.tolerance.reason}, ": "));
+  add("threshold", claim.threshold.reason);
   add("measured", is_skipped ? "" : shown_measured(claim));
+  add("margin", shown_margin(claim));
   add("verdict", joined({std::string(name(claim.verdict)), remarks(claim)}, "; "));
   add("basis", claim.basis);
   add("reason", claim.reason);

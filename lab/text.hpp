@@ -15,12 +15,16 @@ namespace mankai::lab {
 [[nodiscard]] std::string shown_measured(const Claim& claim);
 /// Such as "2%; formula ± 0.001"; empty if there is none.
 [[nodiscard]] std::string shown_tolerance(const Claim& claim);
+/// Such as "Verdict changes at 0.012, 0.94 times the expected value"; empty if no expected value changes it.
+[[nodiscard]] std::string shown_margin(const Claim& claim);
 /// Says that the claim is ours, not counted, not as recorded, or flips; empty if nothing is to be said.
 [[nodiscard]] std::string remarks(const Claim& claim);
 [[nodiscard]] std::string shown(const Cell& cell);
 
 /// For HTML's text and quoted attributes.
 [[nodiscard]] std::string html_escape(std::string_view text);
+/// For HTML's text, with `code` between backticks.
+[[nodiscard]] std::string html_text(std::string_view text);
 /// For a field of RFC 4180's CSV.
 [[nodiscard]] std::string csv_field(std::string_view text);
 /// Returns the figure's table with all digits; NaN and infinity are empty.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/lab.hpp"
+#include "lab/traffic/random.hpp"
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/concepts.hpp"
 
@@ -25,6 +26,15 @@ namespace mankai::lab {
   return fault == Fault::invents_keys && digest % 64 == 1;
 }
 
+/// Calls `add` with the digest, and with those of seven other keys if the fault crowds the cells.
+template <class Add>
+void insert_crowd(Fault fault, Digest digest, const Add& add) {
+  constexpr std::uint64_t kCrowd = 8;
+  for (std::uint64_t i = 0; i < (fault == Fault::crowds_cells ? kCrowd : 1); ++i) {
+    add(i == 0 ? digest : Digest{mankai::detail::mix(digest.value + i)});
+  }
+}
+
 /// Wraps a filter of digests, with or without ids, and adds the context's fault; with Fault::none nothing changes.
 /// Filters with other operations use the two functions above.
 template <class F>
@@ -34,19 +44,21 @@ class UnderTest {
 
   void insert(Digest digest) noexcept {
     if (!loses_insert(fault_, digest.value)) {
-      filter_.insert(digest);
+      insert_crowd(fault_, digest, [this](Digest added) { filter_.insert(added); });
     }
   }
   void insert(Digest digest, std::uint64_t id)
     requires requires(F filter) { filter.insert(digest, id); }
   {
     if (!loses_insert(fault_, digest.value)) {
-      if constexpr (NumberedFilter<F>) {
-        const auto inserted = filter_.insert(digest, id);
-        MANKAI_ASSERT(inserted.has_value());
-      } else {
-        filter_.insert(digest, id);
-      }
+      insert_crowd(fault_, digest, [this, id](Digest added) {
+        if constexpr (NumberedFilter<F>) {
+          const auto inserted = filter_.insert(added, id);
+          MANKAI_ASSERT(inserted.has_value());
+        } else {
+          filter_.insert(added, id);
+        }
+      });
     }
   }
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "apps/mankai-lab/subcommands.hpp"
+#include "apps/mankai/command_line.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "lab/parts.hpp"
@@ -45,6 +47,18 @@ Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& 
   return sources;
 }
 
+std::string list_of_claims(const std::vector<lab::Source>& sources) {
+  std::string text;
+  for (const lab::Source& source : sources) {
+    for (const lab::Part& part : source.parts) {
+      for (const std::string& id : source.words->ids(part.title)) {
+        text += source.name + "/" + id + "\t" + part.title + "\n";
+      }
+    }
+  }
+  return text;
+}
+
 std::string list(const std::vector<lab::Source>& sources) {
   std::string text;
   for (const lab::Source& source : sources) {
@@ -74,11 +88,38 @@ int exit_code(const std::vector<lab::Outcome>& outcomes) {
   return static_cast<int>(lab::concerns_of(outcomes).are_none() ? ExitCode::fine : ExitCode::negative);
 }
 
+Result<void> check_seeds(const LabRequest& request) {
+  if (request.seeds - 1 > std::numeric_limits<std::uint64_t>::max() - request.context.seed) {
+    return fail(ErrorCode::invalid_argument, "--seeds: seeds end at 2^64 - 1; give a lower --seed");
+  }
+  return {};
+}
+
+// Returns ", did you mean …?" with the ids and patterns that are near.
+std::string near_ids(const std::string& id, const std::vector<lab::Source>& sources) {
+  constexpr int kMost = 5;
+  std::string near;
+  int count = 0;
+  for (const lab::Source& source : sources) {
+    for (const lab::Part& part : source.parts) {
+      for (const std::string& pattern : source.words->ids(part.title)) {
+        // Of a pattern, the text before its first placeholder is compared.
+        const std::size_t end = pattern.find('{');
+        if (!nearest(id.substr(0, end), {pattern.substr(0, end)}).empty() && count++ < kMost) {
+          near += (near.empty() ? ", did you mean " : ", ") + source.name + "/" + pattern;
+        }
+      }
+    }
+  }
+  return near.empty() ? near : near + "?";
+}
+
 Result<int> run(const LabRequest& request) {
   MANKAI_ASSIGN(const auto sources, chosen_sources(request.names));
   if (request.list) {
-    return write_output(list(sources));
+    return write_output(request.names.empty() ? list(sources) : list_of_claims(sources));
   }
+  MANKAI_TRY(check_seeds(request));
   MANKAI_TRY(lab::prepare_folder(request.out));
   MANKAI_ASSIGN(const auto outcomes, measure(sources, request));
   MANKAI_TRY(lab::write_report(request.out, outcomes, request.context));
@@ -88,6 +129,7 @@ Result<int> run(const LabRequest& request) {
 
 // SOURCE/ID, or an id that only one source may measure.
 Result<int> run_claim(const LabRequest& request) {
+  MANKAI_TRY(check_seeds(request));
   const std::size_t slash = request.claim.find('/');
   const std::string id = request.claim.substr(slash == std::string::npos ? 0 : slash + 1);
   MANKAI_ASSIGN(const auto sources,
@@ -106,7 +148,8 @@ Result<int> run_claim(const LabRequest& request) {
   if (outcomes.size() != 1) {
     return fail(ErrorCode::invalid_argument,
                 outcomes.empty()
-                    ? "this run measures no claim '" + request.claim + "'; some need --data or a run without --quick"
+                    ? "this run measures no claim '" + request.claim + "'" + near_ids(id, sources) +
+                          "; some need --data or a run without --quick, and `mankai lab --list NAME` lists all"
                     : "several sources have a claim '" + id + "'; give SOURCE/ID");
   }
   MANKAI_TRY(write_output(lab::details(outcomes.front(), request.context)));
@@ -151,13 +194,18 @@ Subcommand lab_subcommand() {
           "error bar for each claim (plots if gnuplot is installed), claims.json for programs, and a CSV file per "
           "figure.\n\nExit code 1 means that a verdict is not the expected one; the report shows which.",
       .examples = {{"mankai lab --list", "lists the sources"},
+                   {"mankai lab --list basket-gate", "lists the ids of its claims"},
                    {"mankai lab --quick", "takes seconds, with larger errors"},
                    {"mankai lab basket-gate --out report", "writes report/index.html for one source"}},
   };
-  command.options = {positionals("NAME", "Sources to measure [default: all].", ValueKind::text, request->names),
-                     flag("--list", "Print names and titles, and measure nothing.", request->list),
-                     text_option("--out", "DIR", "Folder for the report, new or existing [default: mankai-lab].",
-                                 ValueKind::file, request->out)};
+  command.options = {
+      positionals("NAME", "Sources to measure [default: all].", ValueKind::text, request->names),
+      flag("--list",
+           "Print names and titles, or the ids of the claims of each NAME, and measure nothing; {} stands for "
+           "a value.",
+           request->list),
+      text_option("--out", "DIR", "Folder for the report, new or existing [default: mankai-lab].", ValueKind::file,
+                  request->out)};
   std::ranges::move(measuring_options(*request), std::back_inserter(command.options));
   command.run = [request] { return run(*request); };
   return command;

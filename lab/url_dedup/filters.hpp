@@ -59,7 +59,7 @@ class UrlsUnderTest {
   UrlsUnderTest(Inner inner, Fault fault) noexcept : inner_(std::move(inner)), fault_(fault) {}
 
   void insert(const Urls& urls) {
-    if (fault_ != Fault::forgets_keys) {
+    if (fault_ != Fault::forgets_keys && fault_ != Fault::crowds_cells) {
       inner_.insert(urls);
       return;
     }
@@ -69,7 +69,13 @@ class UrlsUnderTest {
         kept.add(urls[i]);
       }
     }
-    inner_.insert(kept);
+    insert_crowd(fault_, {}, [&](Digest other) {
+      Urls crowd = kept;
+      for (Digest& segment : crowd.segments) {
+        segment.value ^= other.value;
+      }
+      inner_.insert(crowd);
+    });
   }
   [[nodiscard]] std::uint64_t count_yes(const Urls& urls) const {
     const auto outcomes = std::make_unique<bool[]>(urls.size());

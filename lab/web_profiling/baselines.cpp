@@ -108,6 +108,9 @@ class Spectral {
     }
   }
   void decay(double lambda) noexcept {
+    if (fault_ == Fault::never_decays) {
+      return;
+    }
     primary_.decay(static_cast<float>(lambda));
     secondary_.decay(static_cast<float>(lambda));
   }

@@ -102,7 +102,8 @@ class Blocked {
     for (unsigned j = 0; j < shape_.k; ++j) {
       double sum = 0;
       for (const Block& block : blocks_) {
-        sum += function_->weight(now_ - block.newest) * block.counters[shape_.position(digest, j)];
+        sum += (shape_.fault == Fault::never_decays ? 1 : function_->weight(now_ - block.newest)) *
+               block.counters[shape_.position(digest, j)];
       }
       least = std::min(least, sum);
     }

@@ -29,7 +29,7 @@ struct PrintedShape {
     return fastrange(detail::mix(digest.value + (j + 1) * 0x9E3779B97F4A7C15U), counters);
   }
   [[nodiscard]] std::uint64_t decayed(std::uint64_t count) const noexcept {
-    const double product = lambda * static_cast<double>(count);
+    const double product = (fault == Fault::never_decays ? 1 : lambda) * static_cast<double>(count);
     return static_cast<std::uint64_t>(is_rounded_up ? std::ceil(product) : product);
   }
 };

@@ -56,6 +56,7 @@ class Profile {
   [[nodiscard]] virtual DecayedCount counted(Digest digest) const = 0;
   virtual void counted(std::span<const Digest> digests, std::span<DecayedCount> counts) const = 0;
   [[nodiscard]] virtual bool knows(Digest digest) const = 0;
+  [[nodiscard]] Fault fault() const noexcept { return fault_; }
 
  private:
   // A false positive on purpose has the count of one visit.
@@ -71,7 +72,11 @@ class ProfileOf : public Profile {
  public:
   ProfileOf(F filter, Fault fault) noexcept : Profile(fault), filter_(std::move(filter)) {}
 
-  void advance(Tick tick) override { filter_.advance(tick); }
+  void advance(Tick tick) override {
+    if (fault() != Fault::never_decays) {
+      filter_.advance(tick);
+    }
+  }
   [[nodiscard]] std::uint64_t bytes() const override { return filter_.cells_bytes(); }
   [[nodiscard]] std::uint64_t image_bytes() const override { return filter_.image_bytes(); }
   [[nodiscard]] std::optional<std::vector<std::string>> hottest(std::size_t most) const override {
@@ -94,7 +99,13 @@ class ProfileOf : public Profile {
       const std::vector<Time> times(batch.digests.size(), start_of(filter_.tick(), filter_.epoch()));
       filter_.insert(batch.digests, batch.names, times);
     } else {
-      filter_.insert(batch.digests);
+      insert_crowd(fault(), {}, [&](Digest other) {
+        std::vector<Digest> crowd(batch.digests.begin(), batch.digests.end());
+        for (Digest& digest : crowd) {
+          digest.value ^= other.value;
+        }
+        filter_.insert(std::span<const Digest>(crowd));
+      });
     }
   }
   [[nodiscard]] DecayedCount counted(Digest digest) const override { return filter_.estimate(digest); }

@@ -90,7 +90,7 @@ Visits draw(const Workload& workload, const Context& context) {
     visits.names.push_back(fmt::format("/page/{}", page));
     visits.digests.push_back(hasher(visits.names.back()));
   }
-  const Zipf zipf(workload.pages, workload.z);
+  const Zipf zipf(workload.pages, context.fault == Fault::levels_draws ? 0 : workload.z);
   Random random(context.seed + workload.visits);
   visits.pages.reserve(workload.visits);
   for (std::uint64_t visit = 0; visit < workload.visits; ++visit) {

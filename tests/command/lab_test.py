@@ -14,7 +14,8 @@ import harness
 from harness import MANKAI, CommandTest, default_signals, main
 
 KEYS = {"source", "id", "part", "place", "claim", "by", "statement", "definition", "kind", "formula", "expected", "relation",
-        "formula_error", "measured", "error", "unit", "tolerance", "tolerance_absolute", "tolerance_reason", "condition",
+        "formula_error", "measured", "error", "unit", "tolerance", "tolerance_absolute", "tolerance_reason", "threshold",
+        "threshold_reason", "changes_at", "margin_reason", "condition",
         "condition_by", "otherwise", "verdict", "reason", "recorded_verdict", "recorded_basis", "as_recorded", "seed", "seeds", "flips",
         "verdicts", "command"}
 harness.PATIENCE = 300  # seconds: every source under a sanitizer on a busy machine
@@ -106,6 +107,7 @@ class Lab(CommandTest):
 
     def test_list_names_every_source(self):
         self.assertLessEqual({"basket-gate", "web-profiling"}, set(self.names()))
+        self.assertIn(b"basket-gate/queries-avoided\tsessions\n", self.out("lab", "--list", "basket-gate"))
         self.assertEqual(os.listdir(self.dir), [], "--list writes nothing")
 
     def test_quick_run_writes_the_report(self):
@@ -178,7 +180,9 @@ class Lab(CommandTest):
                                                        "2").decode().splitlines())
 
     def test_wrong_usage(self):
-        self.error("claim", "basket-gate/nothing", "--quick", code=2, says="'basket-gate/nothing'")
+        self.error("claim", "basket-gate/nothing", "--quick", code=2, says=("'basket-gate/nothing'", "--list"))
+        self.error("claim", "querys-avoided", "--quick", code=2, says="did you mean basket-gate/queries-avoided?")
+        self.error("claim", "queries-avoided", "--seed", str(2**64 - 1), "--seeds", "2", code=2, says="--seeds")
         self.error("claim", "nobody/queries-avoided", code=2, says=("'nobody'", *self.names()))
         self.error("claim", "queries-avoided", "--seeds", "0", code=2, says="--seeds")
         self.error("lab", "nobody", code=2, says=("'nobody'", *self.names()))
