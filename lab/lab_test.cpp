@@ -344,6 +344,10 @@ TEST(Measure, estimates_follow_their_formulas) {
   const Estimate divided = quotient({.value = 6, .error = 0.6}, {.value = 2, .error = 0});
   EXPECT_DOUBLE_EQ(divided.value, 3);
   EXPECT_DOUBLE_EQ(divided.error, 0.3);
+  const Estimate central = median({9, 1, 5, 3, 7});
+  EXPECT_EQ(central.value, 5);
+  EXPECT_NEAR(central.error, 1.858 * 2 / std::sqrt(5), 0.001) << "from the quartiles 3 and 7";
+  EXPECT_EQ(median({4, 2}).value, 3);
 }
 
 TEST(Measure, draws_have_their_means) {

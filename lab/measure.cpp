@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <numbers>
 #include <numeric>
 
 namespace mankai::lab {
@@ -40,6 +42,15 @@ Estimate quotient(const Estimate& a, const Estimate& b) noexcept {
   return {.value = value, .error = std::abs(value) * std::hypot(a.error / a.value, b.error / b.value)};
 }
 
+Estimate median(std::vector<double> samples) {
+  std::ranges::sort(samples);
+  const std::size_t last = samples.size() - 1;
+  const double distance = samples[last - last / 4] - samples[last / 4];
+  constexpr double kDeviationsApart = 1.349;
+  return {.value = (samples[last / 2] + samples[samples.size() / 2]) / 2,
+          .error = distance / kDeviationsApart * std::sqrt(std::numbers::pi / 2 / static_cast<double>(samples.size()))};
+}
+
 Estimate widened(const Estimate& estimate, double error) noexcept {
   return {.value = estimate.value, .error = std::hypot(estimate.error, error)};
 }
@@ -61,11 +72,7 @@ std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t 
     }
   }
   std::vector<Estimate> medians;
-  for (std::vector<double>& times : samples) {
-    std::ranges::sort(times);
-    const auto quartile = [&times](std::size_t quarter) { return times[(times.size() - 1) * quarter / 4]; };
-    medians.push_back({.value = quartile(2), .error = (quartile(3) - quartile(1)) / 2});
-  }
+  std::ranges::transform(samples, std::back_inserter(medians), median);
   return medians;
 }
 

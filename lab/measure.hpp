@@ -39,6 +39,10 @@ template <class Number>
 /// a / b of independent estimates, with the error to first order. Pre: neither value is 0.
 [[nodiscard]] Estimate quotient(const Estimate& a, const Estimate& b) noexcept;
 
+/// The median and its standard error for normal samples, from the quartiles: sqrt(pi / 2) standard deviations by the
+/// square root of n, the quartiles being 1.349 deviations apart. Pre: at least 1 sample.
+[[nodiscard]] Estimate median(std::vector<double> samples);
+
 /// Adds an independent source of error.
 [[nodiscard]] Estimate widened(const Estimate& estimate, double error) noexcept;
 
@@ -56,8 +60,8 @@ template <class Predicate>
   return count;
 }
 
-/// Runs each work in turn, for so many rounds. Returns nanoseconds per operation for each: the median of the rounds,
-/// and half the distance between the quartiles. Wall clock, so for claims that depend on the machine only.
+/// Runs each work in turn, for so many rounds. Returns nanoseconds per operation for each: the median of the rounds.
+/// Wall clock, so for claims that depend on the machine only.
 [[nodiscard]] std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t operations,
                                                             std::span<const std::function<void()>> works);
 
