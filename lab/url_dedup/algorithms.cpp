@@ -95,6 +95,18 @@ void LayeredAlgorithm::may_contain(const Urls& urls, std::span<bool> outcomes) c
   }
 }
 
+double LayeredAlgorithm::last_fill(std::size_t segments) const {
+  constexpr std::uint64_t kDraws = 1 << 20;
+  std::vector<Digest> url(segments);
+  const std::uint64_t set = count_of(0, kDraws, [&](std::uint64_t draw) {
+    for (std::size_t level = 0; level < segments; ++level) {
+      url[level] = mix_integer(draw * segments + level, ~shape_.seed);
+    }
+    return last_.is_set(last_address(url, 0) % shape_.cells);
+  });
+  return static_cast<double>(set) / kDraws;
+}
+
 std::uint64_t LayeredAlgorithm::touched() const noexcept {
   return std::accumulate(layers_.begin(), layers_.end(), last_.touched(),
                          [](std::uint64_t sum, const CountedCells& layer) { return sum + layer.touched(); });

@@ -38,6 +38,9 @@ class CountedCells {
   }
   void clear() { cells_.assign(cells_.size(), false); }
   [[nodiscard]] std::uint64_t touched() const noexcept { return touched_; }
+  [[nodiscard]] double fill() const {
+    return static_cast<double>(std::ranges::count(cells_, true)) / static_cast<double>(cells_.size());
+  }
 
  private:
   std::vector<bool> cells_;
@@ -72,6 +75,11 @@ class LayeredAlgorithm {
   [[nodiscard]] bool layers_contain(std::span<const Digest> url) const;
   [[nodiscard]] std::uint64_t touched() const noexcept;
   [[nodiscard]] std::size_t arrays() const noexcept { return layers_.size() + 1; }
+  /// The probability that a cell of a layer, from 0, is set.
+  [[nodiscard]] double layer_fill(std::size_t layer) const { return layers_[layer].fill(); }
+  /// The same of the last array for a URL of so many segments. From addresses that are drawn, because folding by % m
+  /// makes some cells more likely than others.
+  [[nodiscard]] double last_fill(std::size_t segments) const;
   /// LAddr[j] before it is folded.
   [[nodiscard]] std::uint64_t last_address(std::span<const Digest> url, std::uint32_t j) const noexcept;
   [[nodiscard]] const LayeredAlgorithm& filter() const noexcept { return *this; }

@@ -43,7 +43,7 @@ void judge_formula(const Point& point, Findings& findings) {
 Result<void> judge_larger(const Point& point, const Context& context, Findings& findings) {
   MANKAI_ASSIGN(const auto larger, measure(static_cast<std::uint64_t>(point.keys),
                                            2 * static_cast<std::uint64_t>(point.cells), point.k, context));
-  findings.judged({"larger-array", larger.formula() / point.formula()}, at_most(1),
+  findings.judged("larger-array", equals(larger.formula() / point.formula()),
                   over(larger.rate_of_any_array(), point.rate_of_any_array()));
   return {};
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "lab/under_test.hpp"
 #include "lab/url_dedup/urls.hpp"
@@ -77,14 +79,19 @@ class UrlsUnderTest {
       inner_.insert(crowd);
     });
   }
-  [[nodiscard]] std::uint64_t count_yes(const Urls& urls) const {
+  /// 1 for each URL that is answered present, and 0 for the others.
+  [[nodiscard]] std::vector<double> answers(const Urls& urls) const {
     const auto outcomes = std::make_unique<bool[]>(urls.size());
     inner_.may_contain(urls, {outcomes.get(), urls.size()});
-    std::uint64_t yes = 0;
+    std::vector<double> answers;
+    answers.reserve(urls.size());
     for (std::size_t i = 0; i < urls.size(); ++i) {
-      yes += static_cast<std::uint64_t>(outcomes[i] || invents_yes(fault_, whole(urls[i]).value));
+      answers.push_back(outcomes[i] || invents_yes(fault_, whole(urls[i]).value) ? 1 : 0);
     }
-    return yes;
+    return answers;
+  }
+  [[nodiscard]] std::uint64_t count_yes(const Urls& urls) const {
+    return static_cast<std::uint64_t>(std::ranges::count(answers(urls), 1.0));
   }
   [[nodiscard]] Estimate rate(const Urls& urls) const { return share(count_yes(urls), urls.size()); }
   [[nodiscard]] std::uint64_t count_missed(const Urls& members) const { return members.size() - count_yes(members); }
@@ -107,10 +114,6 @@ struct Setting {
 };
 inline constexpr Setting kRepository{.fpr = 0.05, .k = 4};
 inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
-
-/// "Less" and "more" by a tenth at least, so that equal values do not pass by chance.
-inline constexpr double kLess = 0.9;
-inline constexpr double kMore = 1.1;
 
 /// Returns the capacity of an array of `cells` cells, a power of two, so that the faithful filter wastes none.
 [[nodiscard]] std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept;

@@ -69,7 +69,9 @@ void judge_step(double step, double n, double cells, const Race& race, const Que
                   layered);
   findings.judged({"multi-layer-corrected-at-{}", id, millions},
                   equals(corrected_rate(race.faithful.filter(), QueryClass::new_last)), layered);
-  findings.judged({"recombined-at-{}", id, millions}, at_most(bloom / 2), race.faithful.rate(queries.recombined));
+  findings.judged({"recombined-at-{}", id, millions},
+                  equals(corrected_rate(race.faithful.filter(), QueryClass::recombined)),
+                  race.faithful.rate(queries.recombined));
 }
 
 }  // namespace
