@@ -120,7 +120,7 @@ Result<void> claim_curve(const PairCurve& curve, const Context& context, Finding
     const Point& last = curve.points.back();
     findings.judged(
         {"does-not-approach-zero-{}", curve.shape.n, shown(curve.shape), last.age, middle.age, last.measured.value},
-        at_least(1), quotient(last.measured, middle.measured));
+        at_least(findings.threshold("does-not-approach-zero-{}")), quotient(last.measured, middle.measured));
   }
   return {};
 }
