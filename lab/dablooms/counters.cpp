@@ -120,7 +120,8 @@ Result<void> measure_loads(const Context& context, Findings& findings) {
       findings.judged({"overflow-at-load-{:.0f}", load}, equals(measured.stuck_formula), measured.stuck);
     }
     if (load == overflow) {
-      findings.judged({"overflow-means-overloaded", load, measured.rate_formula}, at_least(0.5), measured.rate);
+      findings.judged({"overflow-means-overloaded", load, measured.rate_formula},
+                      at_least(findings.threshold("overflow-means-overloaded")), measured.rate);
     }
     loads.push_back(measured);
   }

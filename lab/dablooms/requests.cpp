@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,7 +31,6 @@ namespace mankai::lab::spam {
 namespace {
 
 constexpr std::uint64_t kListed = 100'000;  // hosts; every second one of the generator's
-constexpr double kThousands = 2000;
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -137,7 +137,7 @@ struct Served {
 // Clients ask as fast as they are answered, for a time.
 Result<Served> ask_server(std::uint16_t port, const Program& server, const std::vector<Decoded>& decoded) {
   constexpr std::size_t kClients = 4;
-  constexpr double kSeconds = 1;
+  constexpr double kSeconds = 0.5;
   std::vector<Connection> connections;
   for (std::size_t i = 0; i < kClients; ++i) {
     MANKAI_ASSIGN(auto connection, Connection::open(port));
@@ -192,19 +192,19 @@ Result<void> measure_server(const std::string& mankai, const UrlGenerator& gener
   MANKAI_ASSIGN(const auto line, server.read_line());
   std::uint16_t port = 0;
   std::from_chars(line.data() + line.rfind(':') + 1, line.data() + line.size(), port);
-  std::vector<Served> rounds;
+  std::vector<double> per_second;
+  std::vector<double> cpu_us;
   std::uint64_t denied = 0;
   std::uint64_t asked = 0;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 10; ++round) {
     MANKAI_ASSIGN(const auto served, ask_server(port, server, decoded));
     denied += served.denied;
     asked += served.asked;
-    rounds.push_back(served);
+    per_second.push_back(served.per_second);
+    cpu_us.push_back(served.cpu_us);
   }
-  std::ranges::sort(rounds, {}, &Served::per_second);
-  const Served& median = rounds[rounds.size() / 2];
-  findings.judged({"thousands-of-requests-served", kListed, median.cpu_us}, at_least(kThousands),
-                  exact(median.per_second));
+  findings.judged({"thousands-of-requests-served", kListed, mean(cpu_us).value},
+                  at_least(findings.threshold("thousands-of-requests-served")), mean(per_second));
   findings.judged({"requests-are-warned", asked}, equals(0), exact(denied));
   return {};
 }
@@ -230,8 +230,7 @@ Result<void> measure_gate(const UrlGenerator& generator, const std::vector<Decod
   Ladder ladder;
   std::uint64_t wrong = 0;
   std::uint64_t queries = 0;
-  const double before = thread_cpu_seconds();
-  for (const Decoded& link : decoded) {
+  const auto ask = [&](const Decoded& link) -> Result<void> {
     MANKAI_TRY(ladder.climb(link.url));
     bool is_spam = false;
     for (const std::string& key : ladder.keys()) {
@@ -241,13 +240,25 @@ Result<void> measure_gate(const UrlGenerator& generator, const std::vector<Decod
       }
     }
     wrong += static_cast<std::uint64_t>(is_spam != link.is_listed);
+    return {};
+  };
+  constexpr std::size_t kBatch = 1000;
+  std::vector<double> asked;
+  std::vector<double> seconds;
+  for (std::size_t first = 0; first < decoded.size(); first += kBatch) {
+    const double before = thread_cpu_seconds();
+    for (const Decoded& link : std::span(decoded).subspan(first, kBatch)) {
+      MANKAI_TRY(ask(link));
+    }
+    seconds.push_back(thread_cpu_seconds() - before);
+    asked.push_back(kBatch);
   }
-  const double seconds = thread_cpu_seconds() - before;
-  const auto asked = static_cast<double>(decoded.size());
   findings.judged({"gate-answers-exactly", decoded.size()}, equals(0), exact(wrong));
   if (!context.quick) {
-    findings.judged({"thousands-of-requests-gate", seconds * 1e6 / asked, static_cast<double>(queries) / asked},
-                    at_least(kThousands), exact(asked / seconds));
+    const auto count = static_cast<double>(decoded.size());
+    findings.judged(
+        {"thousands-of-requests-gate", 1e6 * ratio_of_sums(seconds, asked).value, static_cast<double>(queries) / count},
+        at_least(findings.threshold("thousands-of-requests-gate")), ratio_of_sums(asked, seconds));
   }
   return {};
 }
@@ -264,7 +275,8 @@ Result<void> measure_requests(const Context& context, Findings& findings) {
   }
   const auto mankai = Program::find("mankai");
   if (!mankai) {
-    findings.skipped({"thousands-of-requests-served", kListed, 0.0}, at_least(kThousands), Missing::mankai);
+    findings.skipped({"thousands-of-requests-served", kListed, 0.0}, {}, Missing::mankai);
+    findings.skipped({"requests-are-warned", 0}, {}, Missing::mankai);
     return {};
   }
   return measure_server(*mankai, generator, decoded, context, findings);

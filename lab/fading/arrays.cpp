@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <utility>
 
@@ -36,37 +35,15 @@ std::uint64_t events_to_fill(const Shape& shape) noexcept {
 
 Result<Survey> survey(const Shape& shape, std::size_t ages, std::uint64_t looks, const Context& context) {
   MANKAI_ASSIGN(auto array, make_array(shape, context));
-  const Events events(context.seed + shape.n);
-  std::uint64_t next = events_to_fill(shape);
-  insert_events(array, events, 0, next);
-  Survey result{.looks = looks, .known = std::vector<std::uint64_t>(ages), .known_in_total = {}};
-  std::vector<Digest> asked(ages);
-  const auto outcomes = std::make_unique<bool[]>(ages);
-  for (std::uint64_t look = 0; look < looks; ++look) {
-    insert_events(array, events, next, ages);
-    next += ages;
-    for (std::size_t age = 0; age < ages; ++age) {
-      asked[age] = events[next - 1 - age];
-    }
-    array.may_contain(asked, std::span(outcomes.get(), ages));
-    double total = 0;
-    for (std::size_t age = 0; age < ages; ++age) {
-      result.known[age] += static_cast<std::uint64_t>(outcomes[age]);
-      total += outcomes[age] ? 1 : 0;
-    }
-    result.known_in_total.push_back(total);
-  }
-  return result;
+  return survey(array, shape, ages, looks, context);
 }
 
 Estimate Survey::survival(std::size_t age, std::size_t reach) const noexcept {
-  const std::size_t first = age - std::min(age, reach);
-  const std::size_t last = std::min(known.size() - 1, age + reach);
   std::uint64_t yes = 0;
-  for (std::size_t i = first; i <= last; ++i) {
+  for (std::size_t i = age - reach; i <= age + reach; ++i) {
     yes += known[i];
   }
-  return share(yes, looks * (last - first + 1));
+  return share(yes, looks * (2 * reach + 1));
 }
 
 Estimate beside(const Estimate& measured, double formula, std::uint64_t trials) noexcept {
@@ -75,14 +52,13 @@ Estimate beside(const Estimate& measured, double formula, std::uint64_t trials) 
 }
 
 Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::size_t reach, Formula formula) {
-  const std::size_t first = age - std::min(age, reach);
-  const std::size_t last = std::min(survey.known.size() - 1, age + reach);
-  const auto from = static_cast<double>(first);
-  const auto to = static_cast<double>(last);
+  reach = std::min({reach, age, survey.known.size() - 1 - age});
+  const auto from = static_cast<double>(age - reach);
+  const auto to = static_cast<double>(age + reach);
   // Simpson's rule; the curves are smooth over a window.
   const double mean = (formula(shape, from) + 4 * formula(shape, (from + to) / 2) + formula(shape, to)) / 6;
   return {.age = static_cast<double>(age),
-          .measured = beside(survey.survival(age, reach), mean, survey.looks * (last - first + 1)),
+          .measured = beside(survey.survival(age, reach), mean, survey.looks * (2 * reach + 1)),
           .formula = mean};
 }
 

@@ -57,11 +57,32 @@ struct Survey {
   std::vector<double> known_in_total;  ///< number of known events per look
 
   /// Returns the share known over the ages [age - reach, age + reach]. The error assumes independent events and is
-  /// rather too large: neighbors displace each other.
+  /// rather too large: neighbors displace each other. Pre: the ages are within the survey.
   [[nodiscard]] Estimate survival(std::size_t age, std::size_t reach = 0) const noexcept;
 };
 
-/// Cost: looks * ages inserts and queries. Errors: as make_array.
+/// Fills the empty array and looks. Cost: looks * ages inserts and queries.
+template <class F>
+[[nodiscard]] Survey survey(F& array, const Shape& shape, std::size_t ages, std::uint64_t looks,
+                            const Context& context) {
+  const Events events(context.seed + shape.n);
+  std::uint64_t next = events_to_fill(shape);
+  insert_events(array, events, 0, next);
+  Survey result{.looks = looks, .known = std::vector<std::uint64_t>(ages), .known_in_total = {}};
+  for (std::uint64_t look = 0; look < looks; ++look) {
+    insert_events(array, events, next, ages);
+    next += ages;
+    double total = 0;
+    for (std::size_t age = 0; age < ages; ++age) {
+      const bool is_known = array.may_contain(events[next - 1 - age]);
+      result.known[age] += static_cast<std::uint64_t>(is_known);
+      total += is_known ? 1 : 0;
+    }
+    result.known_in_total.push_back(total);
+  }
+  return result;
+}
+/// The same with the filter under test. Errors: as make_array.
 [[nodiscard]] Result<Survey> survey(const Shape& shape, std::size_t ages, std::uint64_t looks, const Context& context);
 
 /// Returns the measured share with at least the binomial error of the formula: a few hits underestimate the error.
@@ -73,10 +94,8 @@ struct Point {
   double formula = 0;
 };
 
-/// A formula for the share of events known at an age.
-using Formula = double (*)(const Shape&, double);
-
-/// Returns the point for the ages around `age`; the formula is averaged over the same ages.
+/// Returns the point for the ages around `age`, as many on both sides: none around age 0. The formula is averaged over
+/// the same ages.
 [[nodiscard]] Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::size_t reach,
                              Formula formula);
 

@@ -95,16 +95,25 @@ double text_capacity(const Shape& shape) noexcept {
   return static_cast<double>(shape.s) * harmonic / shape.n;
 }
 
-double text_age(const Shape& shape, double share) noexcept {
+double age_by(Formula formula, const Shape& shape, double share) {
   constexpr int kSteps = 60;
   constexpr double kOldest = 50;
   double young = 0;
   double old = kOldest * static_cast<double>(shape.s);
   for (int step = 0; step < kSteps; ++step) {
     const double middle = (young + old) / 2;
-    (text_survival(shape, middle) > share ? young : old) = middle;
+    (formula(shape, middle) > share ? young : old) = middle;
   }
   return old;
+}
+
+double glossed_survival(const Shape& shape, double t) noexcept {
+  const std::vector<double> different = different_places(shape);
+  double forgotten = 0;
+  for (std::uint32_t d = 1; d <= shape.n; ++d) {
+    forgotten += different[d] * std::pow(1 - untouched(shape, t), d);
+  }
+  return 1 - forgotten;
 }
 
 double full_survival(const Shape& shape, double t) noexcept {

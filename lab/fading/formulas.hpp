@@ -8,8 +8,6 @@
 namespace mankai::lab::forgetting {
 
 inline constexpr double kHundred = 100;
-/// Resolution of the text's graphs: a hundredth of their height.
-inline constexpr double kLineWidth = 0.01;
 
 /// The text's n, s and b, and the code's minHits.
 struct Shape {
@@ -35,8 +33,15 @@ struct Shape {
 [[nodiscard]] double text_half_life(const Shape& shape) noexcept;
 /// Returns s H_n / n, the number of events known at a time (the area below the curve); for exact integers and r = 1.
 [[nodiscard]] double text_capacity(const Shape& shape) noexcept;
-/// Returns the age at which text_survival falls to this share.
-[[nodiscard]] double text_age(const Shape& shape, double share) noexcept;
+
+/// A formula for the share of events known at an age.
+using Formula = double (*)(const Shape&, double);
+/// Returns the age at which the formula falls to this share.
+[[nodiscard]] double age_by(Formula formula, const Shape& shape, double share);
+[[nodiscard]] inline double text_age(const Shape& shape, double share) { return age_by(text_survival, shape, share); }
+
+/// Returns the survival for exact integers with what the text glosses over: two places of an event may coincide.
+[[nodiscard]] double glossed_survival(const Shape& shape, double t) noexcept;
 
 /// Returns the survival for r = 1 with three effects that the text omits: two places of an event may coincide; one
 /// later event may have overwritten two of them, whose fingerprints then match both or neither; and a fingerprint is

@@ -192,17 +192,31 @@ Result<Rows> run_all(const Trace& trace, std::uint64_t bytes, std::uint64_t wind
               .rotating = std::move(rotating)};
 }
 
+std::uint64_t window_of(std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(text_half_life({.s = bytes, .n = 2}));
+}
+std::string id_of(const DataSet& data, std::uint64_t bytes) { return fmt::format("{}-{}", data.id, bytes); }
+std::string on(const DataSet& data, std::uint64_t bytes) { return fmt::format("{}, {} bytes", data.what, bytes); }
+
+void skip_rows(const DataSet& data, std::uint64_t bytes, Findings& findings) {
+  const std::string id = id_of(data, bytes);
+  findings.skipped({"trace-survival-{}", id, window_of(bytes), on(data, bytes)}, {}, Missing::data);
+  findings.skipped({"trace-false-alarms-{}", id, on(data, bytes)}, {}, Missing::data);
+  findings.skipped({"trace-lru-accuracy-{}", id, on(data, bytes)}, {}, Missing::data);
+  findings.skipped({"trace-beside-lru-{}", id, on(data, bytes), 0.0, 0.0}, {}, Missing::data);
+}
+
 void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Findings& findings) {
   const std::uint64_t bytes = rows.bytes.bytes;
-  const std::string id = fmt::format("{}-{}", data.id, bytes);
-  const std::string on = fmt::format("{}, {} bytes", data.what, bytes);
+  const std::string id = id_of(data, bytes);
   const Score& fading = rows.bytes.score;
-  findings.judged({"trace-survival-{}", id, window, on},
+  findings.judged({"trace-survival-{}", id, window, on(data, bytes)},
                   at_least(fading.formula_within / static_cast<double>(fading.within.recurrences)),
                   fading.known_within());
-  findings.judged({"trace-false-alarms-{}", id, on}, at_most(text_plateau({.n = 2, .b = 8})), fading.false_rate());
-  findings.judged({"trace-lru-accuracy-{}", id, on}, equals(0), exact(rows.tight.score.false_alarms));
-  findings.judged({"trace-beside-lru-{}", id, on, static_cast<double>(bytes) / kTightEntryBytes,
+  findings.judged({"trace-false-alarms-{}", id, on(data, bytes)}, at_most(text_plateau({.n = 2, .b = 8})),
+                  fading.false_rate());
+  findings.judged({"trace-lru-accuracy-{}", id, on(data, bytes)}, equals(0), exact(rows.tight.score.false_alarms));
+  findings.judged({"trace-beside-lru-{}", id, on(data, bytes), static_cast<double>(bytes) / kTightEntryBytes,
                    rows.usual.score.known_of_all().value},
                   at_least(rows.tight.score.known_of_all().value), fading.known_of_all());
 }
@@ -233,7 +247,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
   std::optional<Figure> ages;
   for (const std::uint64_t bytes : kSizes) {
     context.progress(fmt::format("{}, {} bytes", data.id, bytes));
-    const auto window = static_cast<std::uint64_t>(text_half_life({.s = bytes, .n = 2}));
+    const std::uint64_t window = window_of(bytes);
     MANKAI_ASSIGN(const auto rows, run_all(trace, bytes, window, context));
     judge_rows(data, rows, window, findings);
     for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
@@ -299,7 +313,9 @@ Result<Trace> read_trace(const std::string& path, std::uint64_t most_events) {
 Result<void> measure_trace(const Context& context, Findings& findings) {
   for (const DataSet& data : kDataSets) {
     if (!context.data_dir) {
-      findings.skipped({"trace-{}", data.id, data.what}, {}, Missing::data);
+      for (const std::uint64_t bytes : kSizes) {
+        skip_rows(data, bytes, findings);
+      }
       continue;
     }
     MANKAI_ASSIGN(const auto trace,
