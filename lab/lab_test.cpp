@@ -335,9 +335,9 @@ TEST(Measure, estimates_follow_their_formulas) {
   EXPECT_DOUBLE_EQ(half.error, 0.05);
   EXPECT_GT(share(0, 100).error, 0);
   EXPECT_EQ(share(0, 100).value, 0);
-  const Estimate middle = mean(std::array{1.0, 2.0, 3.0});
-  EXPECT_DOUBLE_EQ(middle.value, 2);
-  EXPECT_DOUBLE_EQ(middle.error, std::sqrt(1.0 / 3));
+  const Estimate middle = mean(std::array{1.0, 2.0, 3.0, 4.0, 5.0});
+  EXPECT_DOUBLE_EQ(middle.value, 3);
+  EXPECT_NEAR(middle.error, std::sqrt(2.5 / 5) * 6.620 / 3, 0.01);  // Student's t with 4 degrees of freedom
   EXPECT_DOUBLE_EQ(ratio_of_sums(std::array{2.0, 4.0}, std::array{1.0, 2.0}).value, 2);
   EXPECT_DOUBLE_EQ(ratio_of_sums(std::array{2.0, 4.0}, std::array{1.0, 2.0}).error, 0);
   EXPECT_GT(ratio_of_sums(std::array{2.0, 5.0}, std::array{1.0, 2.0}).error, 0);

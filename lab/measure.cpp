@@ -9,6 +9,16 @@
 
 namespace mankai::lab {
 
+namespace {
+
+// Student's t for the probability of three standard errors, over 3, by its expansion in 1 / degrees of freedom.
+double student_factor(double degrees) noexcept {
+  const double inverse = 1 / degrees;
+  return 1 + inverse * (7.5 + inverse * (17.25 + inverse * (30.19 + inverse * 38.6))) / 3;
+}
+
+}  // namespace
+
 Estimate share(std::uint64_t yes, std::uint64_t trials) noexcept {
   const auto n = static_cast<double>(trials);
   const double shrunk = (static_cast<double>(yes) + 1) / (n + 2);
@@ -22,7 +32,7 @@ Estimate mean(std::span<const double> samples) noexcept {
   for (const double sample : samples) {
     squares += (sample - value) * (sample - value);
   }
-  return {.value = value, .error = std::sqrt(squares / (n - 1) / n)};
+  return {.value = value, .error = student_factor(n - 1) * std::sqrt(squares / (n - 1) / n)};
 }
 
 Estimate ratio_of_sums(std::span<const double> y, std::span<const double> x) noexcept {

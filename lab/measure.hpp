@@ -24,7 +24,9 @@ template <class Number>
 /// not 0 if yes is. Pre: trials > 0.
 [[nodiscard]] Estimate share(std::uint64_t yes, std::uint64_t trials) noexcept;
 
-/// Pre: at least 2 independent samples.
+/// The error is the standard error as Student's t widens it, so that three of it have the probability of three standard
+/// errors: 2.2 times for 5 samples, 1.36 for 10 (within 1%; too narrow for fewer than 4). Pre: at least 2 independent
+/// samples.
 [[nodiscard]] Estimate mean(std::span<const double> samples) noexcept;
 
 /// The sum of y over the sum of x, where pairs are independent but the two values of a pair are not, such as hits and

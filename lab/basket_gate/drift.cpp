@@ -53,7 +53,8 @@ Result<void> measure_drift(const Context& context, Findings& findings) {
     figure.rows.push_back(row("rebuilt", ever, rebuilt, 1.0 / kLooksPerCapacity, rebuilt_rate));
   }
   judge_end(gate, rate, findings);
-  findings.depends("accurate-about-content", {at_most(0.01), rebuilt_rate}, {at_most(0.01), rate});
+  const Expected few = at_most(findings.threshold("accurate-about-content"));
+  findings.depends("accurate-about-content", {few, rebuilt_rate}, {few, rate});
   findings.judged("rebuild-restores", at_most(std::exp2(-10.0)), rebuilt_rate);
   findings.add(std::move(figure));
   return {};

@@ -56,7 +56,7 @@ Estimate formula_rate(double keys, const GateShape& shape) noexcept {
 
 std::string percent(double share) {
   constexpr double kHundred = 100;
-  return fmt::format("{:.0f} %", kHundred * share);
+  return fmt::format("{:.0f}%", kHundred * share);
 }
 
 std::string_view shown(BloomAddressing addressing) noexcept {

@@ -112,13 +112,13 @@ Figure figure_of(const Served& served, const Findings& findings) {
 }
 
 // With the fewest probes that the paper allows.
-Result<Side> right_yes_at(double saturation, const Context& context, Random& random) {
+Result<Side> right_yes_at(double saturation, double likely, const Context& context, Random& random) {
   MANKAI_ASSIGN(auto gate, make_gate({.phase = 5}, context));
   fill_to(gate, saturation, random);
   const Estimate rate = absent_let_through(gate, context.trials(200'000, 4'000'000), random);
   const double let_through = kFilled + (1 - kFilled) * rate.value;
   return Side{
-      at_least(0.5),
+      at_least(likely),
       {.value = kFilled / let_through, .error = kFilled * (1 - kFilled) * rate.error / (let_through * let_through)}};
 }
 
@@ -131,8 +131,9 @@ Result<void> measure_sessions(const Context& context, Findings& findings) {
   const Served served = serve(sessions, gate);
   const double rate = gate.filter().fpr_estimate();
   judge_queries(served, rate, findings);
-  MANKAI_ASSIGN(const auto half_set, right_yes_at(0.5, context, random));
-  MANKAI_ASSIGN(const auto more_set, right_yes_at(0.75, context, random));
+  const double likely = findings.threshold("yes-is-likely-right");
+  MANKAI_ASSIGN(const auto half_set, right_yes_at(0.5, likely, context, random));
+  MANKAI_ASSIGN(const auto more_set, right_yes_at(0.75, likely, context, random));
   findings.depends("yes-is-likely-right", half_set, more_set);
   judge_repeats(served, rate, findings);
   findings.add(figure_of(served, findings));

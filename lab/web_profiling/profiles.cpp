@@ -22,17 +22,27 @@ struct Asked {
   [[nodiscard]] double error() const noexcept { return std::abs(estimate - count); }
 };
 
-// The pages with a decayed count above 0, those with the highest counts first.
-std::vector<Asked> ask(const Profile& profile, const Visits& visits, const Truth& truth) {
-  std::vector<Asked> asked;
+// The pages with a decayed count above 0: live ones first, and of these the hottest in order.
+struct Answers {
+  std::vector<Asked> pages{};
+  std::size_t live = 0;
+  std::size_t ordered = 0;
+};
+Answers ask(const Profile& profile, const Visits& visits, const Truth& truth) {
+  Answers answers;
+  std::vector<Asked>& asked = answers.pages;
   for (std::size_t page = 0; page < truth.pages(); ++page) {
     if (const double count = truth.at(page, visits.last()); count > 0) {
       asked.push_back({.page = page, .count = count, .estimate = profile.estimate(visits.digests[page]).raw});
     }
   }
-  std::ranges::sort(
-      asked, [](const Asked& a, const Asked& b) { return std::pair(b.count, a.page) < std::pair(a.count, b.page); });
-  return asked;
+  const auto dead = std::ranges::partition(asked, [](const Asked& page) { return page.count >= 1; }).begin();
+  answers.live = static_cast<std::size_t>(dead - asked.begin());
+  answers.ordered = std::min(kTopPages, answers.live);
+  std::ranges::partial_sort(
+      asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(answers.ordered), dead,
+      [](const Asked& a, const Asked& b) { return std::pair(b.count, a.page) < std::pair(a.count, b.page); });
+  return answers;
 }
 
 // The names of the pages with the highest estimates; equal ones in no order that says anything of their counts.
@@ -47,17 +57,19 @@ std::vector<std::string> names_of_highest(std::vector<Asked> asked, const Visits
 }
 
 // The share of the hottest live pages that is listed. A page as hot as the last of them counts as well.
-double recall_of(const Profile& profile, const std::vector<Asked>& asked, std::size_t live, const Visits& visits) {
-  const std::size_t wanted = std::min(kListed, live);
-  const auto listed = profile.hottest(wanted).value_or(names_of_highest(asked, visits, wanted));
-  std::unordered_set<std::string_view> hottest;
-  for (const Asked& page : asked) {
-    if (page.count < asked[wanted - 1].count) {
-      break;
-    }
-    hottest.insert(visits.names[page.page]);
+double recall_of(const Profile& profile, const Answers& answers, const Visits& visits) {
+  const std::size_t wanted = std::min(kListed, answers.live);
+  auto listed = profile.hottest(wanted);
+  if (!listed) {
+    listed = names_of_highest(answers.pages, visits, wanted);
   }
-  const auto found = std::ranges::count_if(listed, [&](const std::string& name) { return hottest.contains(name); });
+  std::unordered_set<std::string_view> hottest;
+  for (const Asked& page : std::span(answers.pages).first(answers.live)) {
+    if (page.count >= answers.pages[wanted - 1].count) {
+      hottest.insert(visits.names[page.page]);
+    }
+  }
+  const auto found = std::ranges::count_if(*listed, [&](const std::string& name) { return hottest.contains(name); });
   return static_cast<double>(found) / static_cast<double>(wanted);
 }
 
@@ -131,16 +143,16 @@ Tally replay_and_check(Profile& profile, const Visits& visits, double lambda) {
 }
 
 Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& truth) {
-  const std::vector<Asked> asked = ask(profile, visits, truth);
-  const auto first_dead = std::ranges::find_if(asked, [](const Asked& page) { return page.count < 1; });
-  const std::span live(asked.begin(), first_dead);
+  const Answers answers = ask(profile, visits, truth);
+  const std::vector<Asked>& asked = answers.pages;
+  const auto live = std::span(asked).first(answers.live);
   Accuracy accuracy{.live = live.size(), .checks = asked.size()};
   for (const Asked& page : live) {
     accuracy.absolute += page.error();
     accuracy.relative += page.error() / page.count;
     accuracy.under += is_below(page.estimate, page.count) ? 1 : 0;
   }
-  const auto top = live.first(std::min(kTopPages, live.size()));
+  const auto top = live.first(answers.ordered);
   for (const Asked& page : top) {
     accuracy.relative_top += page.error() / page.count / static_cast<double>(top.size());
   }
@@ -155,7 +167,7 @@ Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& 
     const auto under =
         std::ranges::count_if(asked, [](const Asked& page) { return is_below(page.estimate, page.count); });
     accuracy.under_of_checks = static_cast<double>(under) / static_cast<double>(asked.size());
-    accuracy.recall = recall_of(profile, asked, live.size(), visits);
+    accuracy.recall = recall_of(profile, answers, visits);
   }
   return accuracy;
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
+#include "lab/web_profiling/threads.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
@@ -17,7 +20,7 @@ struct Rounding {
 constexpr std::array<Rounding, 2> kRoundings = {
     {{CountRounding::strict, "strict"}, {CountRounding::balanced, "balanced"}}};
 constexpr std::array<std::uint64_t, 4> kKilobytes = {64, 128, 256, 512};
-constexpr std::uint64_t kOnlyInQuick = 256;
+constexpr std::uint64_t kOneOfKilobytes = 256;
 
 std::uint64_t lines_of_counts(const DecayedTop& filter) noexcept {
   return filter.cells_bytes() / kCacheLineBytes - 1 - filter.params().names_lines;
@@ -59,28 +62,31 @@ Stream stream_of(double z, const Context& context) {
   return {.z = z, .visits = std::move(visits), .decay = decay, .truth = std::move(truth), .scale = scale};
 }
 
-// A row for one filter; returns its mean absolute error.
-Result<double> add_row(Figure& figure, const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
-                       Result<DecayedTop> filter, const Context& context) {
+struct Division {
+  std::vector<Cell> row{};
+  double error = 0;  // mean absolute
+};
+
+// The row of one filter.
+Result<Division> measure_division(const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
+                                  Result<DecayedTop> filter, const Context& context) {
   MANKAI_ASSIGN(auto profile, profile_of(std::move(filter), context));
   profile->insert(stream.visits);
   const Accuracy accuracy = accuracy_of(*profile, stream.visits, stream.truth);
   const DecayedTop& filled = profile->filter();
-  figure.rows.push_back(
-      {fmt::format("Zipf, z = {}", stream.z), rounding.name, kilobytes, table_share(filled),
-       static_cast<double>(filled.params().names_lines * kCacheLineBytes) / static_cast<double>(filled.image_bytes()),
-       accuracy.absolute, accuracy.relative_top, accuracy.recall});
-  return accuracy.absolute;
+  return Division{.row = {fmt::format("Zipf, z = {}", stream.z), rounding.name, kilobytes, table_share(filled),
+                          static_cast<double>(filled.params().names_lines * kCacheLineBytes) /
+                              static_cast<double>(filled.image_bytes()),
+                          accuracy.absolute, accuracy.relative_top, accuracy.recall},
+                  .error = accuracy.absolute};
 }
 
-// All shares at one size. The claim: the default's mean error is near the least.
-Result<void> measure_shares(Figure& figure, const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
-                            const Context& context, Findings& findings) {
-  const Entry claim{"table-share-{}-{}", rounding.name, kilobytes};
-  if (context.quick && kilobytes != kOnlyInQuick) {
-    findings.skipped(claim, at_most(1), Missing::full_run);
-    return {};
-  }
+// All shares at one size: the default, other shares of the table, and other shares of the names. Returns the default's
+// mean error over the least of it and the tables'.
+Result<double> measure_shares(Figure& figure, const Stream& stream, const Rounding& rounding, std::uint64_t kilobytes,
+                              const Context& context) {
+  constexpr std::array kTables = {1.0 / 8, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 2.0 / 5, 1.0 / 2};
+  constexpr std::array kNames = {0.25, 0.5, 2.0};
   context.progress(fmt::format("shares at z = {} in {} KB, {}", stream.z, kilobytes, rounding.name));
   DecayedTop::Options options{
       .bytes = kilobytes * 1024, .rounding = rounding.rounding, .decay = stream.decay, .hash = context.hash()};
@@ -88,22 +94,25 @@ Result<void> measure_shares(Figure& figure, const Stream& stream, const Rounding
   options.bytes /= stream.scale;
   options.names = static_cast<std::uint32_t>(whole.names_capacity() / stream.scale);
   MANKAI_ASSIGN(const auto usual, DecayedTop::create(options));
-  MANKAI_ASSIGN(const auto error, add_row(figure, stream, rounding, kilobytes, DecayedTop::create(options), context));
-  double least = error;
-  for (const double share : {1.0 / 8, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 2.0 / 5, 1.0 / 2}) {
-    MANKAI_ASSIGN(const auto other,
-                  add_row(figure, stream, rounding, kilobytes, with_table(usual, share, context), context));
-    least = std::min(least, other);
+  const auto filter_of = [&](std::size_t job) {
+    if (job > 0 && job <= kTables.size()) {
+      return with_table(usual, kTables.at(job - 1), context);
+    }
+    DecayedTop::Options other = options;
+    const double times = job == 0 ? 1 : kNames.at(job - 1 - kTables.size());
+    other.names = static_cast<std::uint32_t>(times * other.names);
+    return DecayedTop::create(other);
+  };
+  std::vector<Division> divisions(1 + kTables.size() + kNames.size());
+  MANKAI_TRY(in_threads(divisions.size(), [&](std::size_t job) -> Result<void> {
+    MANKAI_ASSIGN(divisions[job], measure_division(stream, rounding, kilobytes, filter_of(job), context));
+    return {};
+  }));
+  for (const Division& division : divisions) {
+    figure.rows.push_back(division.row);
   }
-  if (stream.z == 1) {
-    findings.judged(claim, at_most(1), exact(error / least));
-  }
-  const std::uint32_t names = options.names;
-  for (const double times : {0.25, 0.5, 2.0}) {
-    options.names = static_cast<std::uint32_t>(times * names);
-    MANKAI_TRY(add_row(figure, stream, rounding, kilobytes, DecayedTop::create(options), context));
-  }
-  return {};
+  const auto tables = std::span(divisions).first(1 + kTables.size());
+  return divisions[0].error / std::ranges::min_element(tables, {}, &Division::error)->error;
 }
 
 // A filter for so many keys at a rate: the share of keys, inserted once each, whose count is too high.
@@ -126,11 +135,18 @@ Result<void> judge_keys(const Rounding& rounding, double fpr, const Context& con
   return {};
 }
 
-Result<void> measure_stream(double z, Figure& figure, const Context& context, Findings& findings) {
-  const Stream stream = stream_of(z, context);
+// The claim: the default's mean error is near the least.
+Result<void> judge_shares(Figure& figure, const Context& context, Findings& findings) {
+  const Stream stream = stream_of(1, context);
   for (const Rounding& rounding : kRoundings) {
     for (const std::uint64_t kilobytes : kKilobytes) {
-      MANKAI_TRY(measure_shares(figure, stream, rounding, kilobytes, context, findings));
+      const Entry claim{"table-share-{}-{}", rounding.name, kilobytes};
+      if (context.quick && kilobytes != kOneOfKilobytes) {
+        findings.skipped(claim, at_most(1), Missing::full_run);
+        continue;
+      }
+      MANKAI_ASSIGN(const auto ratio, measure_shares(figure, stream, rounding, kilobytes, context));
+      findings.judged(claim, at_most(1), exact(ratio));
     }
   }
   return {};
@@ -140,10 +156,13 @@ Result<void> measure_stream(double z, Figure& figure, const Context& context, Fi
 
 Result<void> measure_sizing(const Context& context, Findings& findings) {
   Figure figure = findings.figure("sizing");
-  MANKAI_TRY(measure_stream(1.0, figure, context, findings));
+  MANKAI_TRY(judge_shares(figure, context, findings));
   for (const double z : {0.8, 1.2}) {
     if (!context.quick) {
-      MANKAI_TRY(measure_stream(z, figure, context, findings));
+      const Stream stream = stream_of(z, context);
+      for (const Rounding& rounding : kRoundings) {
+        MANKAI_TRY(measure_shares(figure, stream, rounding, kOneOfKilobytes, context));
+      }
     }
   }
   findings.add(std::move(figure));

@@ -47,7 +47,7 @@ Result<void> judge_silence(const Context& context, Findings& findings) {
 
 std::string reason_of(const Tally& tally) {
   return fmt::format(
-      "{} checks of pages with something left, and {} saturated estimates. Of {} with a count of 1 and more, {:.1f} % "
+      "{} checks of pages with something left, and {} saturated estimates. Of {} with a count of 1 and more, {:.1f}% "
       "were counted too low, by {:.2f} at most.",
       tally.checks, tally.saturated, tally.live,
       100 * static_cast<double>(tally.live_under) / static_cast<double>(tally.live), tally.most_lost);

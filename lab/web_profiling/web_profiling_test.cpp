@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "lab/web_profiling/printed.hpp"
 #include "lab/web_profiling/profiles.hpp"
+#include "lab/web_profiling/threads.hpp"
 #include "lab/web_profiling/visits.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 
@@ -208,6 +210,20 @@ TEST(Accuracy, recall_is_of_the_list_or_of_the_highest_estimates) {
   Given listing(visits, counts);
   listing.list = {"0", "99", "100"};
   EXPECT_DOUBLE_EQ(accuracy_of(listing, visits, truth).recall, 0.02);
+}
+
+TEST(Threads, each_work_is_called_once_and_an_error_is_returned) {
+  std::array<std::atomic<int>, 100> calls{};
+  EXPECT_TRUE(in_threads(calls.size(), [&](std::size_t at) -> Result<void> {
+                ++calls.at(at);
+                return {};
+              }).has_value());
+  EXPECT_TRUE(std::ranges::all_of(calls, [](const auto& count) { return count == 1; }));
+  const auto failed = in_threads(calls.size(), [](std::size_t at) -> Result<void> {
+    return at == 7 ? Result<void>(fail(ErrorCode::io, "seventh")) : Result<void>();
+  });
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().detail, "seventh");
 }
 
 TEST(Profile, faults_lose_and_invent_keys) {
