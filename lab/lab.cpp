@@ -214,8 +214,10 @@ void Findings::skipped(const Entry& entry, const Expected& expected, Missing mis
   const std::string needed = missing == Missing::data && !missing_folder_.empty()
                                  ? "needs the folder " + missing_folder_ + " in --data"
                                  : std::string(needs(missing));
-  skipped.reason = (skipped.could_run ? "Skipped, although this run has what it needs" : needed) +
-                   (skipped.reason.empty() ? "" : ". " + skipped.reason);
+  // A reason with places has measured values, which a skipped claim lacks.
+  const std::string reason = words_->claim(part_, entry.id(), skipped.id).reason;
+  skipped.reason = skipped.could_run ? "Skipped, although this run has what it needs" : needed;
+  skipped.reason += reason.empty() || reason.contains('{') ? "" : ". " + reason;
   if (skipped.could_run || !context_.quick) {
     add(std::move(skipped), Verdict::skipped);
   }

@@ -125,8 +125,8 @@ std::string shown_margin(const Claim& claim) {
   }
   const double factor = changed / claim.side.expected.value;
   const bool is_factor = std::isfinite(factor);
-  const std::string at = "Verdict changes at " + with_unit(shown(changed), claim.unit) +
-                         (is_factor ? fmt::format(", {:.3g} times the expected value", factor) : "");
+  std::string at = "Verdict changes at " + with_unit(shown(changed), claim.unit) +
+                   (is_factor ? fmt::format(", {:.3g} times the expected value", factor) : "");
   if (claim.margin_reason.empty() || formula_decides(claim)) {
     return at;
   }
