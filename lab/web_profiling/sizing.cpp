@@ -152,18 +152,23 @@ Result<void> judge_shares(Figure& figure, const Context& context, Findings& find
   return {};
 }
 
+Result<void> add_other_streams(Figure& figure, const Context& context) {
+  for (const double z : {0.8, 1.2}) {
+    const Stream stream = stream_of(z, context);
+    for (const Rounding& rounding : kRoundings) {
+      MANKAI_TRY(measure_shares(figure, stream, rounding, kOneOfKilobytes, context));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> measure_sizing(const Context& context, Findings& findings) {
   Figure figure = findings.figure("sizing");
   MANKAI_TRY(judge_shares(figure, context, findings));
-  for (const double z : {0.8, 1.2}) {
-    if (!context.quick) {
-      const Stream stream = stream_of(z, context);
-      for (const Rounding& rounding : kRoundings) {
-        MANKAI_TRY(measure_shares(figure, stream, rounding, kOneOfKilobytes, context));
-      }
-    }
+  if (!context.quick) {
+    MANKAI_TRY(add_other_streams(figure, context));
   }
   findings.add(std::move(figure));
   for (const Rounding& rounding : kRoundings) {
