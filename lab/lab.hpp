@@ -205,7 +205,7 @@ enum class Fault : std::uint8_t {
   invents_keys,  ///< one absent key in 64 is a false positive
   crowds_cells,  ///< each insert fills the cells of 8 keys, as if they hashed into an eighth of the cells
   never_decays,  ///< decayed counts keep all visits
-  levels_draws,  ///< all keys are equally popular, and a trace is shuffled
+  levels_draws,  ///< all keys are equally popular
 };
 
 /// What a run lacks to measure a claim. `Findings::skipped` checks it.
