@@ -608,9 +608,7 @@ void expect_that_each_can_fail(const Context& context) {
 
 // That every verdict is as recorded where nothing is planted is tested by the command's quick run
 // (tests/command/lab_test.py).
-TEST(Sources, each_claim_is_complete_and_can_fail) {
-  expect_that_each_can_fail({.quick = true, .data_dir = {}});
-}
+TEST(Sources, each_claim_is_complete_and_can_fail) { expect_that_each_can_fail({.quick = true, .data_dir = {}}); }
 
 // The full run with real data, which takes long: `make lab-mutants`.
 TEST(Sources, DISABLED_each_claim_of_the_full_run_is_complete_and_can_fail) {
