@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "mankai/base/bits.hpp"
 #include "mankai/base/error.hpp"
+#include "mankai/base/parallel.hpp"
 #include "mankai/base/region.hpp"
 
 namespace mankai {
@@ -52,6 +55,21 @@ TEST(Region, absurd_sizes_are_an_error_with_a_way_out) {
   ASSERT_FALSE(region.has_value());
   EXPECT_EQ(region.error().code, ErrorCode::out_of_space);
   EXPECT_NE(region.error().detail.find("fewer keys"), std::string::npos);
+}
+
+TEST(Parallel, every_element_is_in_one_range) {
+  for (const std::size_t count : {0U, 1U, 2U, 99U, 100U, 101U, 1000U, 1001U, 1007U}) {
+    std::vector<std::atomic<int>> calls(count);
+    std::atomic<std::size_t> ranges = 0;
+    for_ranges_in_parallel(count, 100, [&](std::size_t first, std::size_t last) {
+      ++ranges;
+      for (std::size_t i = first; i < last; ++i) {
+        ++calls[i];
+      }
+    });
+    EXPECT_TRUE(std::ranges::all_of(calls, [](int each) { return each == 1; })) << count;
+    EXPECT_LE(ranges, std::max<std::size_t>(count / 100, 1)) << count;
+  }
 }
 
 TEST(Region, moving_leaves_an_empty_region_and_releases_once) {

@@ -242,6 +242,26 @@ TEST(Kinds, an_image_of_an_unknown_kind_asks_for_a_newer_library) {
   EXPECT_EQ(filter.error().code, ErrorCode::unsupported_version);
 }
 
+// Large enough for the checks of several threads.
+TEST(Kinds, the_first_corrupt_chunk_of_a_large_image_is_named) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  auto image =
+      Image::create(1, {.capacity_keys = 1, .fpr_target = 0.5, .hash = {}, .cells_bytes = kBytes}, system_memory());
+  ASSERT_TRUE(image.has_value());
+  auto region = Region::allocate(system_memory(), image_bytes_for(kBytes));
+  ASSERT_TRUE(region.has_value());
+  std::ranges::copy(image->seal(), region->bytes().begin());
+  EXPECT_TRUE(Image::adopt(Region::borrow(region->bytes()), Trust::checked).has_value());
+  for (const std::size_t at : {kBytes - 1, kBytes / 2 + 1, kBytes / 2 - 1, std::size_t{0}}) {  // the first one last
+    region->bytes()[sizeof(ImageHeader) + at] ^= std::byte{1};
+    const auto opened = Image::adopt(Region::borrow(region->bytes()), Trust::checked);
+    ASSERT_FALSE(opened.has_value());
+    const std::size_t chunk = sizeof(ImageHeader) + at / kChunkBytes * kChunkBytes;
+    EXPECT_NE(opened.error().detail.find("at offset " + std::to_string(chunk) + " "), std::string::npos)
+        << opened.error().detail;
+  }
+}
+
 TEST(Kinds, keys_canonicalized_by_other_rules_ask_for_the_library_that_has_them) {
   for (const KindDescription* kind : kinds()) {
     const auto filter = create_filter({.kind = kind->kind, .keys = 100}).value();
