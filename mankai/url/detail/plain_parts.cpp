@@ -42,6 +42,35 @@ bool begins_with(const std::uint8_t* text, std::size_t size, const char (&start)
   return size >= kSize - 1 && std::memcmp(text, start, kSize - 1) == 0;
 }
 
+// Whether a path may need work: contains "//" (a run of slashes) or "/." (which may begin a "." or "..").
+constexpr bool has_path_work(const ByteSets& sets, std::uint64_t path) noexcept {
+  return (sets.slash & path & (((sets.slash | sets.dot) & path) >> 1)) != 0;
+}
+
+// Finds the host in the first chunk. Returns false if it is not plain.
+inline bool find_host(const std::uint8_t* text, std::size_t size, const ByteSets& sets, std::uint64_t present,
+                      PlainParts& parts) noexcept {
+  const std::size_t begin = begins_with(text, size, "http://") ? 7 : begins_with(text, size, "https://") ? 8 : 0;
+  const std::uint64_t after_host = ~((sets.label | sets.dot) & present) & ~bits_below(begin);
+  if (after_host == 0) {
+    return false;
+  }
+  const std::size_t host_end = first_bit(after_host);
+  // The first byte of each label.
+  const std::uint64_t labels = bit_at(begin) | (sets.dot & bits_below(host_end) & ~bits_below(begin)) << 1;
+  const bool has_empty_label = (labels & (sets.dot | bit_at(host_end))) != 0;
+  if (has_empty_label || (host_end < size && text[host_end] != '/')) {
+    return false;
+  }
+  parts.host_begin = begin;
+  parts.host_end = host_end;
+  parts.last_begin = last_bit(labels);
+  const std::uint64_t labels_before = labels ^ bit_at(parts.last_begin);
+  parts.last_two_begin = labels_before == 0 ? begin : last_bit(labels_before);
+  // A digit may begin the last number of an IPv4 address.
+  return text[parts.last_begin] < '0' || text[parts.last_begin] > '9';
+}
+
 }  // namespace
 }  // namespace mankai::url
 #endif
@@ -107,48 +136,30 @@ bool find_parts(std::string_view raw, PlainParts& parts) {
   }
   ByteSets sets = read_chunk(text, std::max(size, kLeast));
   const std::uint64_t present = size < kChunk ? bits_below(size) : ~std::uint64_t{0};
-  const std::size_t begin = begins_with(text, size, "http://") ? 7 : begins_with(text, size, "https://") ? 8 : 0;
-  const std::uint64_t after_host = ~((sets.label | sets.dot) & present) & ~bits_below(begin);
-  if ((sets.other & present) != 0 || after_host == 0) {
+  if ((sets.other & present) != 0 || !find_host(text, size, sets, present, parts)) {
     return false;
   }
-  const std::size_t host_end = first_bit(after_host);
-  const std::uint64_t labels = bit_at(begin) | (sets.dot & bits_below(host_end) & ~bits_below(begin))
-                                                   << 1;  // the first byte of each
-  const bool has_empty_label = (labels & (sets.dot | bit_at(host_end))) != 0;
-  if (has_empty_label || (host_end < size && text[host_end] != '/')) {
-    return false;
-  }
-  parts.host_begin = begin;
-  parts.host_end = host_end;
-  parts.last_begin = last_bit(labels);
-  const std::uint64_t labels_before = labels ^ bit_at(parts.last_begin);
-  parts.last_two_begin = labels_before == 0 ? begin : last_bit(labels_before);
   parts.path_end = size;
-  // IPv4?
-  if (text[parts.last_begin] >= '0' && text[parts.last_begin] <= '9') {
-    return false;
-  }
-  std::uint64_t path = present & ~bits_below(host_end);
+  std::uint64_t path = present & ~bits_below(parts.host_end);
   for (std::size_t base = 0;;) {
     if (const std::uint64_t questions = sets.question & path; questions != 0) {
       path &= bits_below(first_bit(questions));
       parts.path_end = base + first_bit(questions);
     }
-    // "//" (a run of slashes) or "/." (which may begin a "." or "..").
-    if ((sets.slash & path & (((sets.slash | sets.dot) & path) >> 1)) != 0) {
+    if (has_path_work(sets, path)) {
       return false;
     }
     if (base + kChunk >= size) {
       return true;
     }
-    // Chunks overlap, so that both bytes are in one.
+    // Chunks overlap, so that both bytes of path work are in one.
     base = std::min(base + kChunk - 1, size - kChunk);
     sets = read_chunk(text + base, kChunk);
     if (sets.other != 0) {
       return false;
     }
-    path = parts.path_end != size ? 0 : base < host_end ? ~bits_below(host_end - base) : ~std::uint64_t{0};
+    const std::size_t before = parts.host_end > base ? parts.host_end - base : 0;
+    path = parts.path_end != size ? 0 : ~bits_below(before);
   }
 }
 
