@@ -169,7 +169,7 @@ TEST(RuleList, one_list_may_mix_lines_of_every_kind) {
   }
   // Also where the first lines have no filter.
   Lines late(kRuleListFirstLines + 1, "b.example");
-  late.push_back("||d.example^");
+  late.emplace_back("||d.example^");
   EXPECT_EQ(read_list(late).blocks.back(), "d.example");
 }
 
