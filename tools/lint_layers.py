@@ -29,7 +29,7 @@ MODULE_FAMILY = {"engine", "image"}
 MAY_USE = {
     "xxhash.h": {"hash", "file"},
     "sodium": {"hash"},
-    "hwy": {"hash", "kernel"},
+    "hwy": {"hash", "kernel", "url"},
     "idn2.h": {"url"},
     "libpsl.h": {"url"},
     "unicase.h": {"url"},

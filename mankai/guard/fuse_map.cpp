@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
 #include <ranges>
 #include <string>
 
@@ -42,6 +44,9 @@ FuseMap::Params shape_for(std::uint64_t keys, unsigned value_bits) noexcept {
 }
 
 bool has_twice(std::span<const Digest> keys) {
+  if (std::ranges::adjacent_find(keys, std::ranges::greater_equal()) == keys.end()) {
+    return false;
+  }
   std::vector<Digest> sorted(keys.begin(), keys.end());
   std::ranges::sort(sorted);
   return std::ranges::adjacent_find(sorted) != sorted.end();
@@ -71,6 +76,7 @@ class FuseMapBuild {
  public:
   FuseMapBuild(std::span<const Digest> keys, std::span<const std::uint32_t> values) : keys_(keys), values_(values) {
     hashes_.resize(keys.size());
+    hash_values_.resize(keys.size());
     order_.reserve(keys.size());
   }
 
@@ -80,27 +86,45 @@ class FuseMapBuild {
 
  private:
   struct Choice {
-    std::uint32_t key;
+    std::uint32_t key;  ///< its place in hashes_
     std::uint32_t cell;
   };
 
+  void sort_keys(const FuseMap& map);
   [[nodiscard]] bool count_cells(const FuseMap& map);
   void take(const FuseMap& map, std::uint32_t cell);
 
   std::span<const Digest> keys_;
   std::span<const std::uint32_t> values_;
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint8_t> counts_;     ///< number of keys of each cell that are not peeled yet
-  std::vector<std::uint32_t> together_;  ///< exclusive or of their numbers: with one key left, its number
-  std::vector<std::uint32_t> alone_;     ///< cells with one key, which may have been peeled since
+  std::vector<std::uint64_t> hashes_;       ///< of the keys, by segment of their first cell
+  std::vector<std::uint32_t> hash_values_;  ///< in the same order
+  std::vector<std::uint8_t> counts_;        ///< number of keys of each cell that are not peeled yet
+  std::vector<std::uint32_t> together_;     ///< exclusive or of their places in hashes_: with one key left, its place
+  std::vector<std::uint32_t> alone_;        ///< cells with one key, which may have been peeled since
   std::vector<Choice> order_;
 };
+
+// So that keys that follow one another have cells close together, which stay in the cache. The map does not depend on
+// it.
+void FuseMapBuild::sort_keys(const FuseMap& map) {
+  const auto segment_of = [&](std::uint64_t hash) { return map.positions(hash)[0] >> map.params().segment_bits; };
+  std::vector<std::uint32_t> ends(map.params().segments + 1);
+  for (const Digest key : keys_) {
+    ++ends[segment_of(map.spread(key)) + 1];
+  }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  for (std::size_t key = 0; key < keys_.size(); ++key) {
+    const std::uint64_t hash = map.spread(keys_[key]);
+    const std::uint32_t place = ends[segment_of(hash)]++;
+    hashes_[place] = hash;
+    hash_values_[place] = values_[key];
+  }
+}
 
 bool FuseMapBuild::count_cells(const FuseMap& map) {
   counts_.assign(map.cell_count(), 0);
   together_.assign(map.cell_count(), 0);
-  for (std::uint32_t key = 0; key < keys_.size(); ++key) {
-    hashes_[key] = map.spread(keys_[key]);
+  for (std::uint32_t key = 0; key < hashes_.size(); ++key) {
     for (const std::uint64_t at : map.positions(hashes_[key])) {
       together_[at] ^= key;
       if (++counts_[at] == 0) {
@@ -125,6 +149,7 @@ void FuseMapBuild::take(const FuseMap& map, std::uint32_t cell) {
 bool FuseMapBuild::order_keys(const FuseMap::Params& params) {
   const FuseMap map(params, nullptr);
   order_.clear();
+  sort_keys(map);
   if (!count_cells(map)) {
     return false;
   }
@@ -151,7 +176,7 @@ std::vector<std::uint64_t> FuseMapBuild::fill(const FuseMap::Params& params) con
   }
   // In reverse: keys that were peeled later do not use this key's cell.
   for (const Choice& choice : order_ | std::views::reverse) {
-    const std::uint32_t wrong = map.lookup(keys_[choice.key]) ^ values_[choice.key];
+    const std::uint32_t wrong = map.lookup_spread(hashes_[choice.key]) ^ hash_values_[choice.key];
     cells.set(choice.cell, cells[choice.cell] ^ wrong);
   }
   return words;

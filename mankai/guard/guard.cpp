@@ -40,24 +40,6 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
 
-// Splits rules, with their ids, into those that the base can hold and those that stay exact.
-Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) {
-  Result<void> outcome;
-  all.for_each([&](const RuleTable::Node& node) {
-    if (!node.is_rule()) {
-      return;
-    }
-    const RuleKey key = all.key_of(node);
-    RuleTable& into = detail::stays_exact(key) ? exact : for_base;
-    node.ids.for_each([&](std::uint64_t id) {
-      if (auto inserted = into.insert(key, id); !inserted) {
-        outcome = std::unexpected(inserted.error());
-      }
-    });
-  });
-  return outcome;
-}
-
 // Passes each rule in force to use(key, id), once per id that holds it. Pre: rules are kept, or there is no base.
 template <class Use>
 void for_each_held(const GuardParts& parts, const Use& use) {
@@ -87,37 +69,34 @@ bool has_held(const GuardParts& parts, Digest rule, std::uint64_t id) {
          !parts.tombstones.has(rule, id);
 }
 
-Result<RuleTable> rules_in_force(const GuardParts& parts) {
-  RuleTable all;
-  all.reserve(parts.rules.size() + parts.overlay.node_count());
+Result<detail::NewRules> rules_in_force(const GuardParts& parts) {
+  detail::NewRules rules;
+  rules.in_base.reserve(parts.rules.size() + parts.overlay.node_count());
   Result<void> outcome;
   for_each_held(parts, [&](const RuleKey& key, std::uint64_t id) {
-    if (auto inserted = all.insert(key, id); !inserted) {
+    if (auto inserted = rules.insert(key, id); !inserted) {
       outcome = std::unexpected(inserted.error());
     }
   });
   MANKAI_TRY(outcome);
-  return all;
+  return rules;
 }
 
-// Builds a base of these rules; those that stay exact go to the overlay.
-Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
+// Builds a base of these rules.
+Result<GuardParts> with_base(const detail::GuardConfig& config, detail::NewRules rules) {
   GuardParts parts;
   parts.config = config;
-  RuleTable for_base;
-  const bool is_split = rules.exact_count() != 0;
-  if (is_split) {
-    for_base.reserve(rules.node_count());
-    MANKAI_TRY(split(rules, for_base, parts.overlay));
-  }
-  const RuleTable& in_base = is_split ? for_base : rules;
-  if (in_base.is_empty()) {
+  parts.overlay = std::move(rules.exact);
+  if (rules.in_base.rule_count() == 0) {
     return parts;
   }
-  MANKAI_ASSIGN(auto base, detail::RuleBase::build(in_base, parts.config.fpr, kMapSeed));
-  const auto rule_bytes = parts.config.keeps_rules ? detail::NodeSection::to_bytes(in_base) : std::vector<std::byte>();
+  const auto rule_bytes = std::move(rules.in_base).to_bytes();
+  detail::NodeSection nodes;
+  nodes.rebase(rule_bytes);
+  MANKAI_ASSIGN(auto base, detail::RuleBase::build(nodes, parts.config.fpr, kMapSeed));
+  const auto kept = parts.config.keeps_rules ? std::span(rule_bytes) : std::span<const std::byte>();
   const std::vector<std::byte> bytes =
-      guard_bytes(parts, {.cells = std::as_bytes(std::span(base.cells)), .classes = base.classes, .rules = rule_bytes});
+      guard_bytes(parts, {.cells = std::as_bytes(std::span(base.cells)), .classes = base.classes, .rules = kept});
   MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), bytes.size()));
   std::ranges::copy(bytes, region.bytes().begin());
   return detail::read_guard(std::move(region));
@@ -157,22 +136,27 @@ Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
            (!parts_.config.is_exact || parts_.rules.has_rule(rule));
   };
   Verdict verdict;
+  const auto block = [&](const detail::Match& rule) {
+    name_match(rule, scratch.keys_, scratch.rule_);
+    verdict.answer = Verdict::Answer::blocked;
+    verdict.rule = scratch.rule_;
+  };
   for (const url::CanonicalUrl& reading : readings) {
     scratch.keys_.reset(reading, hasher_);
-    std::optional<detail::Match> rule;
     if (parts_.base) {
       detail::Walk walk(scratch.keys_, *parts_.base, confirms);
-      rule = walk.run();
+      const bool is_covered = walk.run();
       verdict.probes += walk.probes();
+      if (is_covered) {
+        block(walk.match());
+        break;
+      }
     }
-    if (!rule && !parts_.overlay.is_empty()) {
-      rule = find_exact(scratch.keys_, parts_.overlay);
-    }
-    if (rule) {
-      name_match(*rule, scratch.keys_, scratch.rule_);
-      verdict.answer = Verdict::Answer::blocked;
-      verdict.rule = scratch.rule_;
-      break;
+    if (!parts_.overlay.is_empty()) {
+      if (const auto rule = find_exact(scratch.keys_, parts_.overlay)) {
+        block(*rule);
+        break;
+      }
     }
   }
   if (verdict.answer == Verdict::Answer::blocked && are_excepted(scratch)) {
@@ -299,12 +283,12 @@ Result<void> Guard::compact() {
   if (!parts_.config.keeps_rules && parts_.base) {
     return fail(ErrorCode::invalid_argument, "the file keeps no rules to compact; build it again from its lists");
   }
-  // A million rules take 200 MB, so those of a new guard are not copied.
-  RuleTable merged;
-  if (parts_.base) {
-    MANKAI_ASSIGN(merged, rules_in_force(parts_));
-  }
-  MANKAI_ASSIGN(auto made, with_base(parts_.config, parts_.base ? merged : parts_.overlay));
+  MANKAI_ASSIGN(auto rules, rules_in_force(parts_));
+  return rebuild(std::move(rules));
+}
+
+Result<void> Guard::rebuild(detail::NewRules rules) {
+  MANKAI_ASSIGN(auto made, with_base(parts_.config, std::move(rules)));
   made.exceptions = std::move(parts_.exceptions);
   parts_ = std::move(made);
   return {};
@@ -403,8 +387,13 @@ Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
   return GuardBuilder(std::move(guard));
 }
 
+Result<bool> GuardBuilder::add_block(std::string_view rule) {
+  MANKAI_ASSIGN(const auto parsed, detail::read_rule(rule, url_));
+  return rules_.insert(detail::key_of(parsed, guard_.hasher_), kIdOfLists);
+}
+
 Result<Guard> GuardBuilder::build() {
-  MANKAI_TRY(guard_.compact());
+  MANKAI_TRY(guard_.rebuild(std::move(rules_)));
   return std::move(guard_);
 }
 

@@ -136,6 +136,18 @@ Result<RuleTable> read_overlay(Bytes bytes) {
   return table;
 }
 
+std::vector<std::byte> overlay_bytes(const RuleTable& overlay) {
+  RuleNodes nodes;
+  nodes.reserve(overlay.node_count());
+  overlay.for_each([&](const RuleTable::Node& node) {
+    node.ids.for_each([&](std::uint64_t id) {
+      const auto inserted = nodes.insert(overlay.key_of(node), id);
+      MANKAI_ASSERT(inserted.has_value());
+    });
+  });
+  return std::move(nodes).to_bytes();
+}
+
 Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
   MANKAI_ASSIGN(const auto taken, Tombstones::read(bytes));
   if (!taken.empty() && !parts.base) {
@@ -159,7 +171,7 @@ Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
 }  // namespace
 
 std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base) {
-  const auto overlay = parts.overlay.is_empty() ? std::vector<std::byte>() : NodeSection::to_bytes(parts.overlay);
+  const auto overlay = parts.overlay.is_empty() ? std::vector<std::byte>() : overlay_bytes(parts.overlay);
   const auto tombstones = parts.tombstones.to_bytes();
   const auto exceptions = parts.exceptions.to_bytes();
   const Sections sections = {base.cells, base.classes, base.rules, overlay, tombstones, exceptions};

@@ -27,26 +27,31 @@ std::unexpected<Error> refused(RuleSkip reason) {
 static_assert(kRuleHostBytesMax <= url::kNameBytesMax);
 
 // Finds what escapes may have hidden from `read_url`. No program opens a host that stays escaped.
-std::optional<RuleSkip> check_canonical(const url::CanonicalUrl& url) noexcept {
+std::optional<RuleSkip> check_canonical_host(const url::CanonicalUrl& url) noexcept {
   if (const auto reason = detail::check_rule_host(url.host())) {
     return reason;
   }
-  if (url.host().contains('%') || (url.host().starts_with('[') && !url.is_ip())) {
-    return RuleSkip::not_a_host;
-  }
-  return detail::ends_with_star(url.path()) ? std::optional(RuleSkip::wildcard) : std::nullopt;
+  const bool is_escaped = url.host().contains('%') || (url.host().starts_with('[') && !url.is_ip());
+  return is_escaped ? std::optional(RuleSkip::not_a_host) : std::nullopt;
 }
 
 }  // namespace
 
-Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url) {
-  const detail::RuleEntry entry = detail::read_url(detail::trim(text), detail::Spaces::allowed);
-  if (entry.skipped) {
-    return refused(*entry.skipped);
+Result<detail::RuleParts> detail::read_rule(std::string_view text, url::CanonicalUrl& url) {
+  text = trim(text);
+  // A plain URL is what `read_url` and `canonicalize_rule` leave unchanged.
+  if (!url::copy_plain(text, url)) {
+    const RuleEntry entry = read_url(text, Spaces::allowed);
+    if (entry.skipped) {
+      return refused(*entry.skipped);
+    }
+    MANKAI_TRY(canonicalize_rule(entry.text, url));
+    if (const auto reason = check_canonical_host(url)) {
+      return refused(*reason);
+    }
   }
-  MANKAI_TRY(detail::canonicalize_rule(entry.text, url));
-  if (const auto reason = check_canonical(url)) {
-    return refused(*reason);
+  if (ends_with_star(url.path())) {
+    return refused(RuleSkip::wildcard);
   }
   const std::string_view host = url.host();
   if (host.size() > kRuleHostBytesMax || std::ranges::count(host, '.') >= std::ptrdiff_t{kRuleLabelsMax}) {
@@ -58,12 +63,17 @@ Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url
   if (host.size() + path.size() + query.size() > kRuleBytesMax) {
     return fail(ErrorCode::invalid_argument, "longer than any URL that is in use (64 KiB)");
   }
+  return RuleParts{.host = host, .path = path, .query = query, .is_ip = url.is_ip()};
+}
+
+Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url) {
+  MANKAI_ASSIGN(const auto parts, detail::read_rule(text, url));
   GuardRule rule;
-  rule.text_.reserve(host.size() + path.size() + query.size());
-  rule.text_.append(host).append(path).append(query);
-  rule.host_end_ = host.size();
-  rule.path_end_ = host.size() + path.size();
-  rule.is_ip_ = url.is_ip();
+  rule.text_.reserve(parts.host.size() + parts.path.size() + parts.query.size());
+  rule.text_.append(parts.host).append(parts.path).append(parts.query);
+  rule.host_end_ = parts.host.size();
+  rule.path_end_ = parts.host.size() + parts.path.size();
+  rule.is_ip_ = parts.is_ip;
   return rule;
 }
 
@@ -78,17 +88,22 @@ std::string shown_rule(std::string_view text) {
 }
 
 RuleKey key_of(const GuardRule& rule, const Hasher& hasher) {
-  const std::string_view host = rule.host();
-  const std::string_view anchor = rule.is_ip() ? host : url::last_labels(host, kAnchorLabels);
+  return detail::key_of({.host = rule.host(), .path = rule.path(), .query = rule.query(), .is_ip = rule.is_ip()},
+                        hasher);
+}
+
+RuleKey detail::key_of(const RuleParts& rule, const Hasher& hasher) {
+  const std::string_view host = rule.host;
+  const std::string_view anchor = rule.is_ip ? host : url::last_labels(host, kAnchorLabels);
   RuleKey key{};
   key.anchor = hasher(anchor);
   key.host = anchor.size() == host.size() ? key.anchor : hasher(host);
   key.host_depth = static_cast<std::uint16_t>(std::ranges::count(host.substr(0, host.size() - anchor.size()), '.'));
-  key.is_single_label = !rule.is_ip() && host.find('.') == std::string_view::npos;
-  key.rule = path_digest(key.host, rule.path(), hasher, key.path_depth);
-  key.has_query = !rule.query().empty();
+  key.is_single_label = !rule.is_ip && host.find('.') == std::string_view::npos;
+  key.rule = path_digest(key.host, rule.path, hasher, key.path_depth);
+  key.has_query = !rule.query.empty();
   if (key.has_query) {
-    key.rule = chain(key.rule, hasher(rule.query()), kQueryLevel);
+    key.rule = chain(key.rule, hasher(rule.query), kQueryLevel);
   }
   return key;
 }

@@ -16,10 +16,15 @@ namespace {
 using detail::RuleEntry;
 
 // Names of the machine itself and of network groups in hosts files.
-constexpr std::string_view kLocalNames =
-    "localhost localhost.localdomain localhost4 localhost4.localdomain4 localhost6 local localhost6.localdomain6 "
-    "broadcasthost loopback ip6-localhost ip6-loopback ip6-localnet ip6-mcastprefix ip6-allnodes ip6-allrouters "
-    "ip6-allhosts 0.0.0.0";
+constexpr std::string_view kLocalNames[] = {"localhost",     "localhost.localdomain",
+                                            "localhost4",    "localhost4.localdomain4",
+                                            "localhost6",    "local",
+                                            "loopback",      "localhost6.localdomain6",
+                                            "ip6-localnet",  "ip6-mcastprefix",
+                                            "ip6-localhost", "0.0.0.0",
+                                            "broadcasthost", "ip6-loopback",
+                                            "ip6-allnodes",  "ip6-allrouters",
+                                            "ip6-allhosts"};
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -33,12 +38,7 @@ bool is_local_name(std::string_view word) noexcept {
   if (word.empty() || !std::string_view("LBIlbi0").contains(word.front())) {
     return false;
   }
-  for (std::string_view names = kLocalNames; !names.empty();) {
-    if (detail::is_same_word(word, detail::next_word(names))) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(kLocalNames, [word](std::string_view name) { return detail::is_same_word(word, name); });
 }
 
 bool is_local(std::string_view text) noexcept { return detail::is_nowhere(text) || is_local_name(text); }
@@ -240,6 +240,11 @@ std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, 
 
 void RuleListReader::read_line(std::string_view line, RuleLine& read) {
   const bool is_adblock = format_ == RuleListFormat::adblock;
+  // Fast path: in most lists, most lines are nothing but a name.
+  if (!is_adblock && detail::is_plain_name(line) && !is_local_name(line)) {
+    take({.text = line}, read);
+    return;
+  }
   const bool may_hide = !detail::is_comment(line) || (is_adblock && line.starts_with('#'));
   if (may_hide && detail::hides_elements(line)) {
     skip(RuleSkip::element_hiding, read);

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mankai/guard/detail/csv.hpp"
+#include "mankai/guard/rule.hpp"
+#include "tests/support/random.hpp"
 
 namespace mankai::test {
 namespace {
@@ -166,7 +169,7 @@ TEST(RuleList, one_list_may_mix_lines_of_every_kind) {
   }
   // Also where the first lines have no filter.
   Lines late(kRuleListFirstLines + 1, "b.example");
-  late.push_back("||d.example^");
+  late.emplace_back("||d.example^");
   EXPECT_EQ(read_list(late).blocks.back(), "d.example");
 }
 
@@ -327,6 +330,28 @@ TEST(RuleList, one_word_is_a_rule_where_it_is_a_top_level) {
             "ads.example zip " + skipped(RuleSkip::single_label));
   EXPECT_EQ(one(RuleListFormat::adblock, "||zip^"), "zip");
   EXPECT_EQ(one(RuleListFormat::adblock, "||banner^"), skipped(RuleSkip::single_label));
+}
+
+// A comment prevents the fast path.
+TEST(RuleList, names_are_read_as_with_a_comment) {
+  constexpr std::array<std::string_view, 14> kPieces = {".",    ".", ".",   "a",         "b-",          "_", "1",
+                                                        "0x7f", "A", "com", "localhost", "localdomain", "-", "example"};
+  Random random(5);
+  for (int drawn = 0; drawn < 20'000; ++drawn) {
+    std::string name;
+    for (std::uint64_t piece = random.below(7); piece < 7; ++piece) {
+      name += kPieces[random.below(kPieces.size())];
+    }
+    const Read fast = read_list({name}, {.format = RuleListFormat::lines});
+    const Read slow = read_list({name + " # comment"}, {.format = RuleListFormat::lines});
+    ASSERT_EQ(fast.blocks, slow.blocks) << name;
+    ASSERT_EQ(fast.counts.skipped, slow.counts.skipped) << name;
+    ASSERT_EQ(fast.counts.widened, slow.counts.widened) << name;
+    const auto rule = GuardRule::parse(name);
+    const auto again = GuardRule::parse("http://user@" + name);
+    ASSERT_EQ(rule.has_value(), again.has_value()) << name;
+    ASSERT_TRUE(!rule || *rule == *again) << name;
+  }
 }
 
 TEST(RuleList, csv_by_name_number_and_guess) {

@@ -1,104 +1,17 @@
 #include "mankai/url/canonical_url.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 
 #include "mankai/url/detail/bytes.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
+#include "mankai/url/detail/plain_parts.hpp"
+#include "mankai/url/ladders.hpp"
 
 namespace mankai::url {
 namespace {
-
-constexpr std::string_view kHttp = "http://";
-constexpr std::string_view kHttps = "https://";
-
-enum class HostByte : std::uint8_t { other, label, dot };
-
-constexpr auto kHostBytes = [] {
-  std::array<HostByte, 256> bytes{};
-  for (const char byte : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789-_")) {
-    bytes[static_cast<unsigned char>(byte)] = HostByte::label;
-  }
-  bytes['.'] = HostByte::dot;
-  return bytes;
-}();
-
-// Returns the end of a host that needs no change, or npos, also if the last label begins with a digit (IPv4?).
-std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
-  std::size_t label = begin;
-  std::size_t end = begin;
-  for (; end < raw.size(); ++end) {
-    const HostByte byte = kHostBytes[static_cast<unsigned char>(raw[end])];
-    if (byte == HostByte::label) {
-      continue;
-    }
-    if (byte != HostByte::dot || end == label) {
-      break;
-    }
-    label = end + 1;
-  }
-  const bool is_name = end > label && (raw[label] < '0' || raw[label] > '9');
-  const bool is_followed = end == raw.size() || raw[end] == '/';
-  return is_name && is_followed ? end : std::string_view::npos;
-}
-
-// Processes eight bytes at a time: compares each byte of a word with the same byte of a constant below.
-constexpr std::size_t kWordBytes = 8;
-constexpr std::uint64_t kOnes = 0x0101010101010101U;
-constexpr std::uint64_t kHighBits = 0x80 * kOnes;
-
-std::uint64_t load_word(const char* bytes) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, kWordBytes);
-  return word;
-}
-
-// Returns the high bit of each byte that equals `byte`.
-constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint8_t byte) noexcept {
-  const std::uint64_t x = word ^ (byte * kOnes);
-  return ~(((x & ~kHighBits) + ~kHighBits) | x | ~kHighBits);
-}
-
-// Whether a byte of the word is not is_plain.
-constexpr bool has_other_than_plain(std::uint64_t word) noexcept {
-  const std::uint64_t below = word - (' ' + 1) * kOnes;      // borrows into the high bit of bytes up to ' '
-  const std::uint64_t above = word + (0x80 - 0x7f) * kOnes;  // carries into that of 0x7f; larger bytes have it set
-  return ((below | above | word | equal_bytes(word, '#') | equal_bytes(word, '%')) & kHighBits) != 0;
-}
-
-bool is_all_plain(std::string_view text) noexcept {
-  if (text.size() < kWordBytes) {
-    return std::all_of(text.begin(), text.end(), is_plain);
-  }
-  bool has_other = has_other_than_plain(load_word(text.data() + text.size() - kWordBytes));
-  for (std::size_t i = 0; i + kWordBytes <= text.size(); i += kWordBytes) {
-    has_other |= has_other_than_plain(load_word(text.data() + i));
-  }
-  return !has_other;
-}
-
-// Whether a path may need work: contains "//" (a run of slashes) or "/." (which may begin a "." or "..").
-bool has_path_work(std::string_view path) noexcept {
-  static_assert(('.' | 1) == '/');
-  std::size_t i = 0;
-  for (; i + kWordBytes < path.size(); i += kWordBytes) {
-    const std::uint64_t slashes = equal_bytes(load_word(path.data() + i), '/');
-    if ((slashes & equal_bytes(load_word(path.data() + i + 1) | kOnes, '/')) != 0) {
-      return true;
-    }
-  }
-  for (; i + 1 < path.size(); ++i) {
-    if (path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.')) {
-      return true;
-    }
-  }
-  return false;
-}
 
 const Scheme* find_web_scheme(std::string_view name) noexcept {
   const auto web = std::span(kSchemes).first(3);
@@ -166,32 +79,33 @@ void append_path(std::string_view path, UrlRules rules, std::string& text) {
 
 void Canonicalizer::clear(CanonicalUrl& out) noexcept {
   out.text_.clear();
-  out.scheme_end_ = out.host_begin_ = out.host_end_ = out.authority_end_ = out.path_end_ = 0;
+  out.scheme_end_ = out.host_begin_ = out.last_two_begin_ = out.last_begin_ = out.host_end_ = out.authority_end_ =
+      out.path_end_ = 0;
   out.is_ip_ = false;
 }
 
-bool Canonicalizer::copy(std::string_view raw, CanonicalUrl& out) {
-  const std::size_t begin = raw.starts_with(kHttp) ? kHttp.size() : raw.starts_with(kHttps) ? kHttps.size() : 0;
-  if (begin == 0) {
-    return false;
-  }
-  const std::size_t host_end = plain_host_end(raw, begin);
-  if (host_end == std::string_view::npos) {
-    return false;
-  }
-  const std::size_t path_end = std::min(raw.find('?', host_end), raw.size());
-  if (!is_all_plain(raw.substr(host_end)) || has_path_work(raw.substr(host_end, path_end - host_end))) {
+bool copy_plain(std::string_view raw, CanonicalUrl& out) {
+  PlainParts parts;
+  if (!find_plain_parts(raw, parts)) {
     return false;
   }
   out.text_.assign(raw);
-  const bool lacks_path = path_end == host_end;
-  if (lacks_path) {
+  if (parts.path_end == parts.host_end) {
     out.text_ += '/';
+    ++parts.path_end;
   }
-  out.scheme_end_ = begin - std::string_view("://").size();
-  out.host_begin_ = begin;
-  out.host_end_ = out.authority_end_ = host_end;
-  out.path_end_ = path_end + static_cast<std::size_t>(lacks_path);
+  std::size_t shift = 0;
+  if (parts.host_begin == 0) {
+    constexpr std::string_view kHttp = "http://";
+    out.text_.insert(0, kHttp);
+    shift = kHttp.size();
+  }
+  out.host_begin_ = parts.host_begin + shift;
+  out.scheme_end_ = out.host_begin_ - std::string_view("://").size();
+  out.last_two_begin_ = parts.last_two_begin + shift;
+  out.last_begin_ = parts.last_begin + shift;
+  out.host_end_ = out.authority_end_ = parts.host_end + shift;
+  out.path_end_ = parts.path_end + shift;
   out.is_ip_ = false;
   return true;
 }
@@ -223,6 +137,9 @@ Result<void> Canonicalizer::assemble(CanonicalUrl& out, UrlRules rules) {
   if (out.host_end_ == out.host_begin_) {
     return no_host();
   }
+  const std::string_view host = out.host();
+  out.last_begin_ = out.host_end_ - (out.is_ip_ ? host : last_labels(host, 1)).size();
+  out.last_two_begin_ = out.host_end_ - (out.is_ip_ ? host : last_labels(host, 2)).size();
   if (authority.port && (scheme == nullptr || *authority.port != scheme->default_port)) {
     text.append(1, ':').append(std::to_string(*authority.port));
   }
@@ -235,7 +152,7 @@ Result<void> Canonicalizer::assemble(CanonicalUrl& out, UrlRules rules) {
 }
 
 Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rules) {
-  if (Canonicalizer::copy(raw, out)) [[likely]] {
+  if (copy_plain(raw, out)) [[likely]] {
     return {};
   }
   return Canonicalizer::rewrite(raw, out, rules);

@@ -35,7 +35,8 @@ class CanonicalUrl;
 
 /// Converts a URL to the one form that all its spellings share; docs/url.md has the rules as a table.
 /// Shape:   raw is any bytes of any length; out is overwritten, keeps its memory, and is empty after an error.
-/// Cost:    a canonical URL is scanned and copied, 75 ns for 53 bytes; others are rewritten, about 600 ns. Linear in
+/// Cost:    a canonical URL is scanned and copied (`copy_plain`), 40 ns for 59 bytes; others are rewritten, about 600
+/// ns. Linear in
 ///          the length, however its escapes are nested. Allocates only while out grows, and for hosts beyond ASCII,
 ///          which are passed to libidn2 (microseconds).
 /// Errors:  invalid_argument if there is no host: nothing before the path, or a scheme without one, such as mailto:.
@@ -48,6 +49,13 @@ class CanonicalUrl;
 [[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rules);
 /// As above, for a single URL; in a loop, the function above is faster.
 [[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules);
+
+/// Fast path of `canonicalize`: copies a URL that is canonical already, or lacks only "http://" or the path's "/". Its
+/// host is a name of small letters, digits, '-' and '_', the last label of which begins with no digit, and it has
+/// neither '%' nor a backslash: it is canonical by any rules, and all programs read it alike.
+/// Shape:   returns false for all others, with out unchanged.
+/// Cost:    40 ns for 59 bytes.
+[[nodiscard]] bool copy_plain(std::string_view raw, CanonicalUrl& out);
 
 /// A URL in canonical form, with views of its parts that are valid until it is changed, moved or destroyed.
 /// Shape:   scheme "://" host [":" port] path [query]; `text` has no byte outside 0x21..0x7e and no '#'.
@@ -62,6 +70,9 @@ class CanonicalUrl {
   [[nodiscard]] std::string_view authority() const noexcept { return part(host_begin_, authority_end_); }
   /// A name in lower case (punycode where IDN allows it), a dotted IPv4 address or an IPv6 address in brackets.
   [[nodiscard]] std::string_view host() const noexcept { return part(host_begin_, host_end_); }
+  /// The host's last label and its last two; the whole host if it has no more or is an address.
+  [[nodiscard]] std::string_view last_label() const noexcept { return part(last_begin_, host_end_); }
+  [[nodiscard]] std::string_view last_two_labels() const noexcept { return part(last_two_begin_, host_end_); }
   /// Begins with '/'.
   [[nodiscard]] std::string_view path() const noexcept { return part(authority_end_, path_end_); }
   /// With its leading '?'; empty if there is none.
@@ -74,6 +85,7 @@ class CanonicalUrl {
 
  private:
   friend struct Canonicalizer;
+  friend bool copy_plain(std::string_view raw, CanonicalUrl& out);
 
   [[nodiscard]] std::string_view part(std::size_t begin, std::size_t end) const noexcept {
     return {text_.data() + begin, end - begin};
@@ -83,6 +95,8 @@ class CanonicalUrl {
   std::string decoded_;  ///< the raw URL without escapes; a member to reuse its memory
   std::size_t scheme_end_ = 0;
   std::size_t host_begin_ = 0;
+  std::size_t last_two_begin_ = 0;
+  std::size_t last_begin_ = 0;
   std::size_t host_end_ = 0;
   std::size_t authority_end_ = 0;
   std::size_t path_end_ = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "mankai/url/browser_url.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
 
 namespace mankai::url {
@@ -364,6 +365,53 @@ TEST(CanonicalUrl, may_be_canonicalized_into_itself) {
   ASSERT_TRUE(canonicalize("http://1.2.3.4:8080/a", url, UrlRules::safe_browsing).has_value());
   ASSERT_TRUE(canonicalize(url.authority(), url, UrlRules::safe_browsing).has_value());
   EXPECT_EQ(url.text(), "http://1.2.3.4:8080/");
+}
+
+// Goal: what is copied is what the rules and browsers give. Method: URLs of every length around those of vectors and
+// chunks, with each byte of the parsers' alphabets in each place.
+TEST(CanonicalUrl, plain_urls_are_what_the_rules_give) {
+  constexpr std::string_view kBytes = "/.?#%\\ @:-_09azAZ~!\x7f\x80\t";
+  constexpr std::string_view kPlain =
+      "www.a-b_c.1st.example/dir/a.b/c-d/~e/f,g;h/i=j/k.l/m_n/o/p/q+r/s/t/u/v/w.html?a=1&b=//x/../y&c=http://d.example/"
+      "e"
+      "/f/g/h/i/j/k";
+  CanonicalUrl copied;
+  CanonicalUrl by_rules;
+  BrowserUrl opened;
+  std::size_t copies = 0;
+  std::size_t others = 0;
+  for (const std::string_view scheme : {""sv, "http://"sv, "https://"sv}) {
+    for (std::size_t size = 0; size <= kPlain.size(); ++size) {
+      const std::string plain = std::string(scheme).append(kPlain.substr(0, size));
+      for (std::size_t place = 0; place < plain.size(); ++place) {
+        std::string raw = plain;
+        raw[place] = kBytes[(size + place) % kBytes.size()];
+        if (!copy_plain(raw, copied)) {
+          ++others;
+          continue;
+        }
+        ++copies;
+        for (const UrlRules rules : {UrlRules::safe_browsing, UrlRules::keys}) {
+          ASSERT_TRUE(Canonicalizer::rewrite(raw, by_rules, rules)) << raw;
+          ASSERT_EQ(copied, by_rules) << raw;
+          ASSERT_EQ(copied.host(), by_rules.host()) << raw;
+          ASSERT_EQ(copied.last_label(), by_rules.last_label()) << raw;
+          ASSERT_EQ(copied.last_two_labels(), by_rules.last_two_labels()) << raw;
+          ASSERT_EQ(copied.path(), by_rules.path()) << raw;
+          ASSERT_EQ(copied.query(), by_rules.query()) << raw;
+          ASSERT_FALSE(by_rules.is_ip()) << raw;
+        }
+        ASSERT_TRUE(parse_browser_url(raw, Deviations::kept, opened)) << raw;
+        ASSERT_TRUE(canonicalize(opened.text(), by_rules, UrlRules::safe_browsing)) << raw;
+        ASSERT_EQ(copied, by_rules) << raw;
+      }
+    }
+  }
+  EXPECT_GT(copies, others / 2);
+  EXPECT_GT(others, copies / 2);
+  for (const std::size_t size : {26U, 60U, 64U, 65U, 127U, 128U, 129U}) {
+    EXPECT_TRUE(copy_plain(std::string("http://").append(kPlain).substr(0, size), copied)) << size;
+  }
 }
 
 // Goal: idempotence, and a shortcut that gives what the rules give. Method: URLs drawn from pieces that the rules act

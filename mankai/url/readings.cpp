@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "mankai/url/detail/canonicalizer.hpp"
-
 namespace mankai::url {
 namespace {
 
@@ -19,8 +17,7 @@ bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept 
 void UrlReadings::read(std::string_view raw) {
   count_ = 0;
   is_first_mapped_ = false;
-  // A copied URL has a plain name as host, so programs can disagree only about backslashes in its path.
-  if (Canonicalizer::copy(raw, forms_[0]) && !forms_[0].path().contains('\\')) [[likely]] {
+  if (copy_plain(raw, forms_[0])) [[likely]] {
     count_ = 1;
     return;
   }

@@ -32,6 +32,18 @@ struct GuardParts {
   Exceptions exceptions;
 };
 
+/// Rules for a new base, and those that stay exact.
+struct NewRules {
+  RuleNodes in_base;
+  RuleTable exact;
+
+  /// Returns false if the rule exists. Errors: as RuleTable::insert.
+  [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id) {
+    return stays_exact(key) ? exact.insert(key, id) : in_base.insert(key, id);
+  }
+  [[nodiscard]] std::uint64_t rule_count() const noexcept { return in_base.rule_count() + exact.rule_count(); }
+};
+
 /// Sections of the base in docs/formats/guard.md; empty without a base.
 struct BaseBytes {
   std::span<const std::byte> cells{};

@@ -1,8 +1,10 @@
 #include "mankai/guard/detail/node_section.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "mankai/base/bits.hpp"
 
@@ -39,25 +41,6 @@ std::span<const T> view(std::span<const std::byte> bytes, std::size_t offset, st
   return {reinterpret_cast<const T*>(bytes.data() + offset), count};
 }
 
-template <class T>
-void put(std::vector<std::byte>& out, std::size_t offset, std::span<T> values) {
-  std::ranges::copy(std::as_bytes(values), out.begin() + static_cast<std::ptrdiff_t>(offset));
-}
-
-using Entry = std::pair<std::uint64_t, const RuleTable::Node*>;
-
-std::vector<Entry> sorted(const RuleTable& table) {
-  std::vector<Entry> entries;
-  entries.reserve(table.node_count());
-  table.for_each([&](const RuleTable::Node& node) { entries.emplace_back(node.digest.value, &node); });
-  std::ranges::sort(entries, {}, &Entry::first);
-  return entries;
-}
-
-bool lists_ids(const RuleTable::Node& node) {
-  return node.is_rule() && (node.ids.size() > 1 || !node.ids.contains(kIdOfLists));
-}
-
 std::unexpected<Error> wrong_rules(const char* what) { return fail(ErrorCode::corrupt, std::string("rules: ") + what); }
 
 }  // namespace
@@ -91,7 +74,7 @@ void NodeSection::rebase(std::span<const std::byte> bytes) noexcept {
     return;
   }
   const Layout layout = layout_of(bytes);
-  digests_ = view<std::uint64_t>(bytes, layout.digests(), layout.nodes);
+  digests_ = view<Digest>(bytes, layout.digests(), layout.nodes);
   parents_ = view<std::uint32_t>(bytes, layout.parents(), layout.nodes);
   infos_ = view<std::uint32_t>(bytes, layout.infos(), layout.nodes);
   id_nodes_ = view<std::uint32_t>(bytes, layout.id_nodes(), layout.ids);
@@ -165,10 +148,10 @@ std::optional<std::size_t> NodeSection::find(Digest digest) const noexcept {
   std::size_t step = 8;
   std::size_t guess = fastrange(digest.value, size());
   while (low < high && guess >= low && guess < high) {
-    if (digests_[guess] == digest.value) {
+    if (digests_[guess] == digest) {
       return guess;
     }
-    if (digests_[guess] < digest.value) {
+    if (digests_[guess] < digest) {
       low = guess + 1;
       guess += step;
     } else {
@@ -179,48 +162,133 @@ std::optional<std::size_t> NodeSection::find(Digest digest) const noexcept {
   }
   const auto begin = digests_.begin() + static_cast<std::ptrdiff_t>(low);
   const auto end = digests_.begin() + static_cast<std::ptrdiff_t>(high);
-  const auto found = std::lower_bound(begin, end, digest.value);
-  if (found == end || *found != digest.value) {
+  const auto found = std::lower_bound(begin, end, digest);
+  if (found == end || *found != digest) {
     return std::nullopt;
   }
   return static_cast<std::size_t>(found - digests_.begin());
 }
 
-std::vector<std::byte> NodeSection::to_bytes(const RuleTable& table) {
-  const std::vector<Entry> entries = sorted(table);
-  std::vector<std::uint64_t> digests;
-  std::vector<std::uint32_t> parents;
-  std::vector<std::uint32_t> infos;
-  std::vector<std::uint32_t> id_nodes;
-  std::vector<std::uint64_t> ids;
-  digests.reserve(entries.size());
-  parents.reserve(entries.size());
-  infos.reserve(entries.size());
-  for (const auto& [digest, node] : entries) {
-    const bool lists = lists_ids(*node);
-    if (lists) {
-      id_nodes.insert(id_nodes.end(), node->ids.size(), static_cast<std::uint32_t>(digests.size()));
-      node->ids.for_each([&](std::uint64_t id) { ids.push_back(id); });
+void RuleNodes::reserve(std::size_t nodes) {
+  // At least half of the places stays free, since each other node that a search meets costs a cache line.
+  constexpr std::size_t kPlacesMin = 16;
+  const std::size_t places = std::max(kPlacesMin, std::bit_ceil(2 * nodes));
+  if (places <= places_.size()) {
+    return;
+  }
+  places_ = {};
+  places_.resize(places);
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    places_[place_of(nodes_[node].digest)] = node + 1;
+  }
+}
+
+std::size_t RuleNodes::place_of(Digest digest) const noexcept {
+  const std::size_t mask = places_.size() - 1;
+  auto place = static_cast<std::size_t>(digest.value) & mask;
+  while (places_[place] != 0 && nodes_[places_[place] - 1].digest != digest) {
+    place = (place + 1) & mask;
+  }
+  return place;
+}
+
+Result<bool> RuleNodes::insert(const RuleKey& key, std::uint64_t id) {
+  const RuleChain chain(key);
+  const auto links = chain.links();
+  reserve(nodes_.size() + links.size());
+  // A node that exists has the same parent, kind and depth, and so exists its parent.
+  const auto info_of = [](const RuleLink& link) {
+    return static_cast<std::uint32_t>(link.kind) | std::uint32_t{link.depth} << NodeSection::kDepthShift;
+  };
+  constexpr std::uint32_t kShape = NodeSection::kKind | ~std::uint32_t{0} << NodeSection::kDepthShift;
+  std::uint32_t parent = 0;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::uint32_t found = places_[place_of(links[i].digest)];
+    if (found == 0) {
+      continue;
     }
-    digests.push_back(digest);
-    infos.push_back(static_cast<std::uint32_t>(node->kind) | (node->is_rule() ? kIsRule : 0) | (lists ? kListsIds : 0) |
-                    std::uint32_t{node->depth} << kDepthShift);
+    const Node& node = nodes_[found - 1];
+    if (known != i || node.parent != (i == 0 ? found - 1 : parent) || (node.info & kShape) != info_of(links[i])) {
+      return collision();
+    }
+    parent = found - 1;
+    ++known;
   }
-  // The same search as in a reader.
-  NodeSection section;
-  section.digests_ = digests;
-  for (const auto& [digest, node] : entries) {
-    parents.push_back(static_cast<std::uint32_t>(section.find(node->parent).value()));
+  for (const RuleLink& link : links.subspan(known)) {
+    const auto node = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back({.digest = link.digest, .parent = known == 0 ? node : parent, .info = info_of(link)});
+    places_[place_of(link.digest)] = node + 1;
+    parent = node;
+    ++known;
   }
-  const Layout layout{.nodes = digests.size(), .ids = ids.size()};
+  Node& rule = nodes_[parent];
+  const bool is_new = (rule.info & NodeSection::kIsRule) == 0;
+  if (id != kIdOfLists) {
+    ids_.push_back({.node = parent, .id = id});
+  }
+  rule.info |= NodeSection::kIsRule | (id == kIdOfLists ? kHeldByLists : NodeSection::kListsIds);
+  rule_count_ += is_new ? 1 : 0;
+  return is_new;
+}
+
+// Digests are uniform: as many ranges of them as there are nodes have one or two each.
+std::vector<std::uint32_t> RuleNodes::sorted() const {
+  const auto range_of = [this](const Node& node) { return fastrange(node.digest.value, nodes_.size()); };
+  std::vector<std::uint32_t> ends(nodes_.size() + 1);
+  for (const Node& node : nodes_) {
+    ++ends[range_of(node) + 1];
+  }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<std::uint32_t> order(nodes_.size());
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    order[ends[range_of(nodes_[node])]++] = node;
+  }
+  for (std::size_t begin = 0, range = 0; range < nodes_.size(); begin = ends[range++]) {
+    std::ranges::sort(std::span(order).subspan(begin, ends[range] - begin), {},
+                      [this](std::uint32_t node) { return nodes_[node].digest; });
+  }
+  return order;
+}
+
+std::vector<std::byte> RuleNodes::to_bytes() && {
+  places_ = {};
+  const std::vector<std::uint32_t> order = sorted();
+  std::vector<std::uint32_t> ranks(nodes_.size());
+  for (std::uint32_t rank = 0; rank < order.size(); ++rank) {
+    ranks[order[rank]] = rank;
+  }
+  if (!ids_.empty()) {
+    for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+      constexpr std::uint32_t kBoth = NodeSection::kListsIds | kHeldByLists;
+      if ((nodes_[node].info & kBoth) == kBoth) {
+        ids_.push_back({.node = node, .id = kIdOfLists});
+      }
+    }
+    for (HeldId& held : ids_) {
+      held.node = ranks[held.node];
+    }
+    std::ranges::sort(ids_);
+    ids_.erase(std::ranges::unique(ids_).begin(), ids_.end());
+  }
+  const Layout layout{.nodes = nodes_.size(), .ids = ids_.size()};
   std::vector<std::byte> out(layout.bytes());
-  put(out, 0, std::span(&layout.nodes, 1));
-  put(out, kWord, std::span(&layout.ids, 1));
-  put(out, layout.digests(), std::span(digests));
-  put(out, layout.parents(), std::span(parents));
-  put(out, layout.infos(), std::span(infos));
-  put(out, layout.id_nodes(), std::span(id_nodes));
-  put(out, layout.id_values(), std::span(ids));
+  const auto put = [&out](std::size_t offset, std::size_t place, const auto& value) {
+    std::memcpy(out.data() + offset + place * sizeof(value), &value, sizeof(value));
+  };
+  put(0, 0, layout.nodes);
+  put(0, 1, layout.ids);
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const Node& node = nodes_[order[rank]];
+    put(layout.digests(), rank, node.digest);
+    put(layout.parents(), rank, ranks[node.parent]);
+    put(layout.infos(), rank, node.info & ~kHeldByLists);
+  }
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    put(layout.id_nodes(), i, ids_[i].node);
+    put(layout.id_values(), i, ids_[i].id);
+  }
+  *this = {};
   return out;
 }
 

@@ -30,25 +30,36 @@ int width_of(const HostEntry& entry) {
 
 constexpr HostEntry kRuleAlone{.is_rule = true};
 
-using Counts = std::map<HostEntry, std::uint64_t>;
-
-Counts count_entries(const RuleTable& rules) {
-  Counts counts;
-  rules.for_each([&](const RuleTable::Node& node) {
-    if (is_host(node.kind)) {
-      ++counts[node.entry()];
+// What is at and below each node that is a host.
+std::vector<HostEntry> entries_of(const NodeSection& nodes) {
+  std::vector<HostEntry> entries(nodes.size());
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    HostEntry& parent = entries[nodes.parent(node)];
+    switch (nodes.kind(node)) {
+      case NodeKind::host: parent.host_mask |= mask_of(nodes.depth(node)); break;
+      case NodeKind::path: parent.path_mask |= mask_of(nodes.depth(node)); break;
+      case NodeKind::query: parent.has_query = true; break;
+      case NodeKind::single:
+      case NodeKind::anchor: break;
     }
-  });
-  return counts;
+    entries[node].is_rule = nodes.is_rule(node);
+  }
+  return entries;
 }
 
 class RuleClasses {
  public:
   // Each class of rules costs every lookup of an absent host, so all rules with something below them share one class.
-  explicit RuleClasses(const RuleTable& rules) : classes_{kRuleAlone} {
+  RuleClasses(const NodeSection& nodes, std::span<const HostEntry> entries) : classes_{kRuleAlone} {
+    std::map<HostEntry, std::uint64_t> counts;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      if (is_host(nodes.kind(node)) && entries[node] != kRuleAlone) {
+        ++counts[entries[node]];
+      }
+    }
     std::vector<std::pair<std::uint64_t, HostEntry>> others;
     HostEntry above_others = kRuleAlone;
-    for (const auto& [entry, count] : count_entries(rules)) {
+    for (const auto& [entry, count] : counts) {
       if (entry.is_rule) {
         above_others = both(above_others, entry);
       } else {
@@ -81,8 +92,10 @@ class RuleClasses {
   }
 
   /// Returns the class with everything that is at and below a host.
-  [[nodiscard]] std::uint32_t number_of(const RuleTable::Node& host) const {
-    const HostEntry entry = host.entry();
+  [[nodiscard]] std::uint32_t number_of(const HostEntry& entry) const {
+    if (entry == kRuleAlone) {
+      return 0;
+    }
     if (const auto found = numbers_.find(entry); found != numbers_.end()) {
       return found->second;
     }
@@ -106,26 +119,32 @@ class RuleClasses {
 /// False-positive rates per width of values; rule_base.hpp has the formulas.
 class RuleRates {
  public:
-  RuleRates(const RuleTable& rules, const RuleClasses& classes) : classes_(&classes) {
-    rules.for_each([&](const RuleTable::Node& node) {
-      std::uint16_t& deepest = is_host(node.kind) ? host_depth_max_ : path_depth_max_;
-      deepest = std::max(deepest, node.kind == NodeKind::query ? std::uint16_t{0} : node.depth);
-    });
-    rules.for_each([&](const RuleTable::Node& node) {
-      if (!is_host(node.kind)) {
-        return;
+  // `numbers`: the class of each node that is a host.
+  RuleRates(const NodeSection& nodes, std::span<const std::uint32_t> numbers, const RuleClasses& classes)
+      : classes_(&classes), anchors_(classes.all().size()) {
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      std::uint16_t& deepest = is_host(nodes.kind(node)) ? host_depth_max_ : path_depth_max_;
+      const auto depth = static_cast<std::uint16_t>(nodes.kind(node) == NodeKind::query ? 0 : nodes.depth(node));
+      deepest = std::max(deepest, depth);
+    }
+    for (std::uint32_t number = 0; number < anchors_.size(); ++number) {
+      anchors_[number] = {.number = number, .is_used = false, .looks_by_depth = {}};
+    }
+    std::unordered_map<std::size_t, Anchor> with_looks;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      anchors_[numbers[node]].is_used |= is_anchor(nodes.kind(node));
+      const unsigned looks = nodes.kind(node) == NodeKind::host ? looks_at(classes.all()[numbers[node]]) : 0;
+      if (looks != 0) {
+        Anchor& anchor = with_looks[nodes.parent(node)];
+        anchor.number = numbers[nodes.parent(node)];
+        anchor.looks_by_depth.resize(std::max<std::size_t>(anchor.looks_by_depth.size(), nodes.depth(node)));
+        unsigned& most = anchor.looks_by_depth[nodes.depth(node) - 1];
+        most = std::max(most, looks);
       }
-      const std::uint32_t number = classes.number_of(node);
-      const unsigned looks = looks_at(classes.all()[number]);
-      if (is_anchor(node.kind) && number != 0) {
-        anchors_[node.digest.value].number = number;
-      }
-      if (node.kind == NodeKind::host && looks != 0) {
-        auto& by_depth = anchors_[node.parent.value].looks_by_depth;
-        by_depth.resize(std::max<std::size_t>(by_depth.size(), node.depth));
-        by_depth[node.depth - 1U] = std::max(by_depth[node.depth - 1U], looks);
-      }
-    });
+    }
+    for (auto& [node, anchor] : with_looks) {
+      anchors_.push_back(std::move(anchor));
+    }
   }
 
   [[nodiscard]] std::uint16_t host_depth_max() const noexcept { return host_depth_max_; }
@@ -148,8 +167,8 @@ class RuleRates {
       absent_key += p * (entry.is_rule ? 1 : std::min(1.0, below));
     }
     double worst = absent_key;
-    for (const auto& [digest, anchor] : anchors_) {
-      worst = std::max(worst, worst_below(anchor, p, host));
+    for (const Anchor& anchor : anchors_) {
+      worst = anchor.is_used ? std::max(worst, worst_below(anchor, p, host)) : worst;
     }
     return {.worst = std::min(1.0, worst), .absent_key = std::min(1.0, absent_key)};
   }
@@ -158,6 +177,7 @@ class RuleRates {
   /// An anchor with rules below it: its class, and per depth the most lookups for the paths of a host there.
   struct Anchor {
     std::uint32_t number = 0;
+    bool is_used = true;
     std::vector<unsigned> looks_by_depth;
   };
 
@@ -183,7 +203,7 @@ class RuleRates {
   const RuleClasses* classes_;
   std::uint16_t host_depth_max_ = 0;
   std::uint16_t path_depth_max_ = 0;
-  std::unordered_map<std::uint64_t, Anchor> anchors_;
+  std::vector<Anchor> anchors_;  ///< one of each class, then those with lookups for paths of hosts
 };
 
 std::unexpected<Error> wrong_base(const char* what) { return fail(ErrorCode::corrupt, std::string("base: ") + what); }
@@ -241,21 +261,21 @@ Result<unsigned> choose_bits(const RuleRates& rates, std::size_t classes, double
 
 }  // namespace
 
-Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std::uint64_t seed) {
-  const RuleClasses classes(rules);
-  const RuleRates rates(rules, classes);
+Result<RuleBase::Bytes> RuleBase::build(const NodeSection& nodes, double fpr, std::uint64_t seed) {
+  std::vector<HostEntry> entries = entries_of(nodes);
+  const RuleClasses classes(nodes, entries);
+  std::uint64_t rules = 0;
+  std::vector<std::uint32_t> numbers(nodes.size());
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    rules += nodes.is_rule(node) ? 1 : 0;
+    numbers[node] = is_host(nodes.kind(node)) ? classes.number_of(entries[node]) : 0;
+  }
+  entries = {};
+  const RuleRates rates(nodes, numbers, classes);
   MANKAI_ASSIGN(const auto bits, choose_bits(rates, classes.all().size(), fpr));
-  std::vector<Digest> keys;
-  std::vector<std::uint32_t> values;
-  keys.reserve(rules.node_count());
-  values.reserve(rules.node_count());
-  rules.for_each([&](const RuleTable::Node& node) {
-    keys.push_back(node.digest);
-    values.push_back(is_host(node.kind) ? classes.number_of(node) : 0);
-  });
-  MANKAI_ASSIGN(auto cells, FuseMap::build(keys, values, bits, seed));
+  MANKAI_ASSIGN(auto cells, FuseMap::build(nodes.digests(), numbers, bits, seed));
   const RuleRates::Rates held = rates.at(bits);
-  const RuleBaseHeader header{.rules = rules.rule_count(),
+  const RuleBaseHeader header{.rules = rules,
                               .map = cells.params,
                               .fpr_worst = held.worst,
                               .fpr_absent = held.absent_key,
@@ -286,14 +306,14 @@ bool RuleBase::may_have(const RuleKey& key) const noexcept {
   if (stays_exact(key)) {
     return false;
   }
-  const auto anchor = find_host(key.anchor);
+  const HostEntry* const anchor = find_host(key.anchor);
   if (!anchor) {
     return false;
   }
   if (key.host_depth != 0 && !has_depth(anchor->host_mask, key.host_depth)) {
     return false;
   }
-  const auto host = key.host_depth == 0 ? anchor : find_host(key.host);
+  const HostEntry* const host = key.host_depth == 0 ? anchor : find_host(key.host);
   if (!host) {
     return false;
   }

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "mankai/base/error.hpp"
+#include "mankai/guard/detail/node_section.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/fuse_map.hpp"
 
@@ -58,14 +58,14 @@ class RuleBase {
 
   /// Builds the smallest base within the fpr. Cost: 300 ns per rule. Errors: invalid_argument for an fpr that needs
   /// more than 32 bits per value; out_of_space. Pre: no rule `stays_exact`.
-  [[nodiscard]] static Result<Bytes> build(const RuleTable& rules, double fpr, std::uint64_t seed);
+  [[nodiscard]] static Result<Bytes> build(const NodeSection& nodes, double fpr, std::uint64_t seed);
   /// Errors: corrupt. Pre: cells are aligned to 8.
   [[nodiscard]] static Result<RuleBase> from_bytes(std::span<const std::byte> cells,
                                                    std::span<const std::byte> classes);
 
-  [[nodiscard]] std::optional<HostEntry> find_host(Digest digest) const noexcept {
+  [[nodiscard]] const HostEntry* find_host(Digest digest) const noexcept {
     const std::uint32_t value = map_.lookup(digest);
-    return value < classes_.size() ? std::optional(classes_[value]) : std::nullopt;
+    return value < classes_.size() ? &classes_[value] : nullptr;
   }
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return map_.lookup(digest) == 0; }
   [[nodiscard]] static bool has_single_labels() noexcept { return false; }

@@ -21,6 +21,16 @@ constexpr bool is_host_byte(char byte) noexcept {
   return is_letter(byte) || is_digit(byte) || byte == '.' || byte == '-' || byte == '_' || !is_ascii(byte);
 }
 
+constexpr bool is_small_letter(char byte) noexcept { return byte >= 'a' && byte <= 'z'; }
+
+constexpr auto kIsLabelByte = [] {
+  std::array<bool, 256> is{};
+  for (const char byte : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789-_")) {
+    is[static_cast<unsigned char>(byte)] = true;
+  }
+  return is;
+}();
+
 constexpr RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
 
 // "*.ads.example" and ".ads.example" -> "ads.example".
@@ -208,6 +218,17 @@ bool looks_like_rule(std::string_view text) noexcept {
   const std::size_t dot = host.rfind('.');
   return dot != std::string_view::npos && dot != 0 && std::ranges::all_of(host, is_host_byte) &&
          (is_letter(host.back()) || !is_ascii(host.back()));
+}
+
+bool is_plain_name(std::string_view text) noexcept {
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == text.size() || !is_small_letter(text[dot + 1])) {
+    return false;
+  }
+  char before = '.';
+  return std::ranges::all_of(text, [&before](char byte) {
+    return (byte == '.' ? std::exchange(before, byte) != '.' : kIsLabelByte[static_cast<unsigned char>(before = byte)]);
+  });
 }
 
 RuleEntry read_host(std::string_view text) noexcept {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "mankai/guard/rule.hpp"
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/url/canonical_url.hpp"
 
@@ -62,5 +63,19 @@ enum class Spaces : bool { refused, allowed };
 [[nodiscard]] RuleEntry read_host(std::string_view text) noexcept;
 /// As read_host, or a URL with or without scheme: "http://192.0.2.0/24" is a page, "192.0.2.0/24" a network.
 [[nodiscard]] RuleEntry read_url(std::string_view text, Spaces spaces) noexcept;
+
+/// Whether a text is a canonical name of several labels, the last of which begins with a letter: true of most rules.
+[[nodiscard]] bool is_plain_name(std::string_view text) noexcept;
+
+/// The parts of a GuardRule, as views into a canonical URL.
+struct RuleParts {
+  std::string_view host;
+  std::string_view path;
+  std::string_view query;
+  bool is_ip = false;
+};
+/// As GuardRule::parse, without a copy.
+[[nodiscard]] Result<RuleParts> read_rule(std::string_view text, url::CanonicalUrl& url);
+[[nodiscard]] RuleKey key_of(const RuleParts& rule, const Hasher& hasher);
 
 }  // namespace mankai::detail

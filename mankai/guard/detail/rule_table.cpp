@@ -1,6 +1,5 @@
 #include "mankai/guard/detail/rule_table.hpp"
 
-#include <array>
 #include <bit>
 #include <utility>
 
@@ -9,33 +8,25 @@ namespace {
 
 constexpr std::size_t kFirstPlaces = 16;
 
-// The nodes of a rule, with empty masks: anchor, host if it is not the anchor, rule if it is not the host.
-struct Chain {
-  std::array<RuleTable::Node, RuleTable::kChainMax> nodes{};
-  std::size_t count = 0;
+}  // namespace
 
-  void add(Digest digest, Digest parent, std::uint16_t depth, NodeKind kind) {
-    RuleTable::Node& node = nodes[count++];
-    node.digest = digest;
-    node.parent = parent;
-    node.depth = depth;
-    node.kind = kind;
-  }
-};
-
-Chain chain_of(const RuleKey& key) {
-  Chain chain;
-  chain.add(key.anchor, key.anchor, 0, key.is_single_label ? NodeKind::single : NodeKind::anchor);
-  if (key.host_depth != 0) {
-    chain.add(key.host, key.anchor, key.host_depth, NodeKind::host);
-  }
-  if (key.path_depth != 0 || key.has_query) {
-    chain.add(key.rule, key.host, key.path_depth, key.has_query ? NodeKind::query : NodeKind::path);
-  }
-  return chain;
+std::unexpected<Error> collision() {
+  return fail(ErrorCode::corrupt,
+              "the digest of this rule collides with another one; build the lists again with another seed");
 }
 
-}  // namespace
+RuleChain::RuleChain(const RuleKey& key) noexcept {
+  const auto add = [this](Digest digest, Digest parent, std::uint16_t depth, NodeKind kind) {
+    links_[count_++] = {.digest = digest, .parent = parent, .depth = depth, .kind = kind};
+  };
+  add(key.anchor, key.anchor, 0, key.is_single_label ? NodeKind::single : NodeKind::anchor);
+  if (key.host_depth != 0) {
+    add(key.host, key.anchor, key.host_depth, NodeKind::host);
+  }
+  if (key.path_depth != 0 || key.has_query) {
+    add(key.rule, key.host, key.path_depth, key.has_query ? NodeKind::query : NodeKind::path);
+  }
+}
 
 std::size_t RuleTable::place_of(Digest digest) const noexcept {
   const std::size_t mask = nodes_.size() - 1;
@@ -68,12 +59,12 @@ void RuleTable::make_room(std::size_t more) {
   }
 }
 
-bool RuleTable::is_free_for(const Node& like) const noexcept {
+bool RuleTable::is_free_for(const RuleLink& like) const noexcept {
   const Node* node = find(like.digest);
   return node == nullptr || (node->kind == like.kind && node->parent == like.parent && node->depth == like.depth);
 }
 
-RuleTable::Node& RuleTable::put(const Node& like) {
+RuleTable::Node& RuleTable::put(const RuleLink& like) {
   Node& node = at(like.digest);
   if (node.is_used) {
     return node;
@@ -82,7 +73,7 @@ RuleTable::Node& RuleTable::put(const Node& like) {
   node.parent = like.parent;
   node.depth = like.depth;
   node.kind = like.kind;
-  node.below = {};
+  node.entry = {};
   node.children = 0;
   node.is_used = true;
   ++node_count_;
@@ -97,31 +88,29 @@ void RuleTable::note_child(Digest parent, const Node& child) {
   Node& node = at(parent);
   ++node.children;
   switch (child.kind) {
-    case NodeKind::host: node.below.host_mask |= mask_of(child.depth); return;
-    case NodeKind::path: node.below.path_mask |= mask_of(child.depth); return;
-    case NodeKind::query: node.below.has_query = true; return;
+    case NodeKind::host: node.entry.host_mask |= mask_of(child.depth); return;
+    case NodeKind::path: node.entry.path_mask |= mask_of(child.depth); return;
+    case NodeKind::query: node.entry.has_query = true; return;
     case NodeKind::single:
     case NodeKind::anchor: return;
   }
 }
 
 Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
-  const Chain chain = chain_of(key);
-  for (std::size_t i = 0; i < chain.count; ++i) {
-    if (!is_free_for(chain.nodes[i])) {
-      return fail(ErrorCode::corrupt,
-                  "the digest of this rule collides with another one; build the lists again with another seed");
-    }
+  const RuleChain chain(key);
+  if (!std::ranges::all_of(chain.links(), [this](const RuleLink& link) { return is_free_for(link); })) {
+    return collision();
   }
-  make_room(chain.count);
-  for (std::size_t i = 0; i + 1 < chain.count; ++i) {
-    put(chain.nodes[i]);
+  make_room(chain.links().size());
+  for (const RuleLink& link : chain.links().first(chain.links().size() - 1)) {
+    put(link);
   }
-  Node& rule = put(chain.nodes[chain.count - 1]);
+  Node& rule = put(chain.links().back());
   const bool was_rule = rule.is_rule();
   const std::size_t bytes_before = rule.ids.memory_bytes();
   const bool is_new = rule.ids.insert(id);
   id_bytes_ += rule.ids.memory_bytes() - bytes_before;
+  rule.entry.is_rule = true;
   if (!was_rule) {
     ++rule_count_;
     exact_count_ += stays_exact(key) ? 1 : 0;
@@ -143,6 +132,7 @@ bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
   }
   id_bytes_ -= bytes_before - node.ids.memory_bytes();
   if (!node.is_rule()) {
+    node.entry.is_rule = false;
     --rule_count_;
     exact_count_ -= stays_exact(key_of(node)) ? 1 : 0;
     drop_if_unused(rule);
@@ -156,7 +146,7 @@ void RuleTable::drop_if_unused(Digest digest) {
     const std::size_t place = place_of(digest);
     Node& node = nodes_[place];
     if (node.children == 0) {
-      node.below = {};
+      node.entry = {.is_rule = node.is_rule()};
     }
     if (node.is_rule() || node.children != 0) {
       return;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mankai/base/error.hpp"
@@ -61,34 +63,48 @@ inline constexpr std::uint16_t kBaseDepthMax = 32;
   return key.is_single_label || key.host_depth > kBaseDepthMax || key.path_depth > kBaseDepthMax;
 }
 
+/// The error of a rule whose digest another one has.
+[[nodiscard]] std::unexpected<Error> collision();
+
+/// A node on the way to a rule.
+struct RuleLink {
+  Digest digest{};
+  Digest parent{};          ///< a path's host, a host's anchor; an anchor's own
+  std::uint16_t depth = 0;  ///< segments of a path, or of a query's path; a host's labels before its anchor
+  NodeKind kind = NodeKind::anchor;
+};
+
+/// The nodes of a rule: anchor, host if it is not the anchor, rule if it is not the host.
+class RuleChain {
+ public:
+  static constexpr std::size_t kLinksMax = 3;
+
+  explicit RuleChain(const RuleKey& key) noexcept;
+
+  [[nodiscard]] std::span<const RuleLink> links() const noexcept { return std::span(links_).first(count_); }
+
+ private:
+  std::array<RuleLink, kLinksMax> links_;
+  std::size_t count_ = 0;
+};
+
 /// A hash table of rules, each with the ids that hold it, and of the hosts and anchors above them. After removals a
 /// node's masks may have extra depths, which cost lookups, but never lack one. Cost: one or two cache lines per lookup;
 /// about 100 bytes per rule. Threads: const calls are safe together.
 class RuleTable {
  public:
-  /// Maximum number of nodes per rule: anchor, host, path.
-  static constexpr std::size_t kChainMax = 3;
-
   struct Node {
     Digest digest{};
-    Digest parent{};  ///< a path's host, a host's anchor; an anchor's own
-    IdSet ids;        ///< of the rule, if it is one
+    Digest parent{};
+    IdSet ids;  ///< of the rule, if it is one
     std::uint32_t children = 0;
-    std::uint16_t depth = 0;  ///< segments of a path, or of a query's path; a host's labels before its anchor
+    std::uint16_t depth = 0;
     NodeKind kind = NodeKind::anchor;
     bool is_used = false;
-    HostEntry below;  ///< of hosts; is_rule is unused
+    HostEntry entry;  ///< of hosts
 
     [[nodiscard]] bool is_rule() const noexcept { return !ids.is_empty(); }
-    [[nodiscard]] HostEntry entry() const noexcept {
-      HostEntry entry = below;
-      entry.is_rule = is_rule();
-      return entry;
-    }
   };
-
-  /// Copying from another table in its order needs this first, to avoid long probe sequences.
-  void reserve(std::size_t nodes) { make_room(nodes); }
 
   /// Returns false if this id already holds the rule. Errors: corrupt if another rule has the same digest, which
   /// requires another seed; then nothing changes.
@@ -106,9 +122,9 @@ class RuleTable {
     const Node* node = find(digest);
     return node != nullptr && node->is_rule();
   }
-  [[nodiscard]] std::optional<HostEntry> find_host(Digest digest) const noexcept {
+  [[nodiscard]] const HostEntry* find_host(Digest digest) const noexcept {
     const Node* node = find(digest);
-    return node != nullptr && is_host(node->kind) ? std::optional(node->entry()) : std::nullopt;
+    return node != nullptr && is_host(node->kind) ? &node->entry : nullptr;
   }
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return has_rule(digest); }
   [[nodiscard]] static std::size_t host_depth_max() noexcept { return kRuleLabelsMax; }
@@ -125,7 +141,7 @@ class RuleTable {
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return nodes_.capacity() * sizeof(Node) + id_bytes_; }
   /// Maximum growth of memory_bytes by the next insertion: the table doubles its size.
   [[nodiscard]] std::size_t growth_bytes() const noexcept {
-    return (places_for(kChainMax) - nodes_.size()) * sizeof(Node) + IdSet::kGrowthBytes;
+    return (places_for(RuleChain::kLinksMax) - nodes_.size()) * sizeof(Node) + IdSet::kGrowthBytes;
   }
 
   template <class Use>
@@ -142,8 +158,8 @@ class RuleTable {
   [[nodiscard]] std::size_t place_of(Digest digest) const noexcept;
   [[nodiscard]] const Node& at(Digest digest) const noexcept { return nodes_[place_of(digest)]; }
   [[nodiscard]] Node& at(Digest digest) noexcept { return nodes_[place_of(digest)]; }
-  [[nodiscard]] bool is_free_for(const Node& like) const noexcept;
-  Node& put(const Node& like);
+  [[nodiscard]] bool is_free_for(const RuleLink& like) const noexcept;
+  Node& put(const RuleLink& like);
   void note_child(Digest parent, const Node& child);
   void drop_if_unused(Digest digest);
   void vacate(std::size_t place);

@@ -33,37 +33,44 @@ void UrlKeys::reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept
   segments_.clear();
   segment_digests_.clear();
   query_digest_.reset();
+  is_ip_ = url.is_ip();
   labels_ = 0;
-  address_labels_ = 0;
-  if (url.is_ip()) {
-    begins_[labels_++] = 0;
-  } else {
-    find_labels(host_);
-    find_address();
+  has_more_labels_ = true;
+  add_label(host_.size() - url.last_label().size());
+  if (url.last_two_labels().size() > url.last_label().size()) {
+    add_label(host_.size() - url.last_two_labels().size());
+  }
+}
+
+// Suffixes longer than any rule are omitted.
+void UrlKeys::add_label(std::size_t begin) noexcept {
+  const bool is_too_long = host_.size() - begin > kRuleHostBytesMax;
+  has_more_labels_ = has_more_labels_ && begin != 0 && !is_too_long;
+  if (!is_too_long) {
+    begins_[labels_++] = begin;
+  }
+}
+
+void UrlKeys::find_labels(std::size_t count) noexcept {
+  while (labels_ < count && has_more_labels_) {
+    // The byte before a label is a dot. At index 0 it ends an empty label.
+    const std::size_t end = begins_[labels_ - 1] - 1;
+    add_label(host_.substr(0, end).rfind('.') + 1);
   }
 }
 
 // "sub.192.0.2.7" and "sub.[::1]" are names, not addresses.
-void UrlKeys::find_address() noexcept {
+std::size_t UrlKeys::address_labels() noexcept {
   constexpr std::size_t kIpv4Labels = 4;
-  const char last = host_.empty() ? '\0' : host_.back();
-  if (last == ']' && labels_ > 1 && host_text(1).starts_with('[')) {
-    address_labels_ = 1;
-  } else if (last >= '0' && last <= '9' && labels_ > kIpv4Labels && is_ipv4(host_text(kIpv4Labels))) {
-    address_labels_ = kIpv4Labels;
+  const char last = host_.empty() || is_ip_ ? '\0' : host_.back();
+  if (last != ']' && (last < '0' || last > '9')) {
+    return 0;
   }
-}
-
-void UrlKeys::find_labels(std::string_view host) noexcept {
-  const std::size_t first = host.size() - std::min(host.size(), kRuleHostBytesMax);
-  for (std::size_t i = host.size(); i > 0 && i >= first && labels_ < kRuleLabelsMax; --i) {
-    if (host[i - 1] == '.') {
-      begins_[labels_++] = i;
-    }
+  find_labels(kIpv4Labels + 1);
+  if (last == ']') {
+    return labels_ > 1 && host_text(1).starts_with('[') ? 1 : 0;
   }
-  if (first == 0 && labels_ < kRuleLabelsMax) {
-    begins_[labels_++] = 0;
-  }
+  return labels_ > kIpv4Labels && is_ipv4(host_text(kIpv4Labels)) ? kIpv4Labels : 0;
 }
 
 void UrlKeys::split() {

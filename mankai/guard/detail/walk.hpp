@@ -21,10 +21,15 @@ class UrlKeys {
  public:
   void reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept;
 
+  /// Number of labels of the host's anchor; 0 if no rule can name it.
+  [[nodiscard]] std::size_t anchor_labels() const noexcept { return std::min(labels_, kAnchorLabels); }
   /// Number of suffixes of the host that a rule can name; 1 for an address. Suffixes longer than any rule are omitted.
-  [[nodiscard]] std::size_t labels() const noexcept { return labels_; }
+  [[nodiscard]] std::size_t labels() noexcept {
+    find_labels(kRuleLabelsMax);
+    return labels_;
+  }
   /// Whether the host's last labels look like an address, which is not a parent of this host.
-  [[nodiscard]] bool is_address(std::size_t labels) const noexcept { return labels == address_labels_; }
+  [[nodiscard]] bool is_address(std::size_t labels) noexcept { return labels == address_labels(); }
   /// The last labels of the host, 1 to labels(); an address counts as one.
   [[nodiscard]] std::string_view host_text(std::size_t labels) const noexcept {
     return host_.substr(begins_[labels - 1]);
@@ -66,16 +71,20 @@ class UrlKeys {
   }
 
  private:
-  void find_labels(std::string_view host) noexcept;
-  void find_address() noexcept;
+  void add_label(std::size_t begin) noexcept;
+  /// Finds the last labels of the host, at most so many.
+  void find_labels(std::size_t count) noexcept;
+  /// How many last labels of a name look like an address; 0 if none do.
+  [[nodiscard]] std::size_t address_labels() noexcept;
   void split();
 
   const Hasher* hasher_ = nullptr;
   std::string_view host_;
   std::string_view path_;
   std::string_view query_;
-  std::size_t labels_ = 0;
-  std::size_t address_labels_ = 0;  ///< how many last labels of a name look like an address
+  bool is_ip_ = false;
+  std::size_t labels_ = 0;  ///< found so far
+  bool has_more_labels_ = false;
   std::array<std::size_t, kRuleLabelsMax> begins_{};
   std::array<Digest, kRuleLabelsMax> hosts_{};
   std::bitset<kRuleLabelsMax> is_hashed_;
@@ -95,7 +104,7 @@ struct Match {
 /// A table of rules: a RuleTable or a RuleBase. Lookups may return false positives, but no false negatives.
 template <class Table>
 concept RuleLookup = requires(const Table& table, Digest digest) {
-  { table.find_host(digest) } -> std::same_as<std::optional<HostEntry>>;
+  { table.find_host(digest) } -> std::same_as<const HostEntry*>;
   { table.find_leaf(digest) } -> std::same_as<bool>;
   { table.has_single_labels() } -> std::same_as<bool>;
   { table.host_depth_max() } -> std::same_as<std::size_t>;
@@ -111,39 +120,44 @@ class Walk {
   Walk(UrlKeys& keys, const Table& table, const Confirms& confirms) noexcept
       : keys_(&keys), table_(&table), confirms_(&confirms) {}
 
-  [[nodiscard]] std::optional<Match> run() {
-    const std::size_t labels = keys_->labels();
-    if (labels > 1 && table_->has_single_labels() && !keys_->is_address(1) && matches_host(1)) {
-      return match_;
+  /// Returns whether a rule covers the URL; then `match` is the rule.
+  [[nodiscard]] bool run() {
+    const std::size_t anchor = keys_->anchor_labels();
+    if (anchor > 1 && table_->has_single_labels() && !keys_->is_address(1) && matches_host(1)) {
+      return true;
     }
-    const std::size_t anchor = std::min(labels, kAnchorLabels);
     if (anchor == 0) {
-      return std::nullopt;
+      return false;
     }
     ++probes_;
-    const auto entry = table_->find_host(keys_->host(anchor));
-    if (!entry) {
-      return std::nullopt;
+    const HostEntry* const entry = table_->find_host(keys_->host(anchor));
+    if (entry == nullptr) {
+      return false;
     }
     if (matches(anchor, *entry)) {
-      return match_;
+      return true;
     }
-    const std::size_t deepest_host = deepest(entry->host_mask, std::min(labels - anchor, table_->host_depth_max()));
+    if (entry->host_mask == 0) {
+      return false;
+    }
+    const std::size_t below = keys_->labels() - anchor;
+    const std::size_t deepest_host = deepest(entry->host_mask, std::min(below, table_->host_depth_max()));
     for (std::size_t depth = 1; depth <= deepest_host; ++depth) {
       const std::size_t at = anchor + depth;
       if (has_depth(entry->host_mask, depth) && !keys_->is_address(at) && matches_host(at)) {
-        return match_;
+        return true;
       }
     }
-    return std::nullopt;
+    return false;
   }
+  [[nodiscard]] const Match& match() const noexcept { return match_; }
   [[nodiscard]] unsigned probes() const noexcept { return probes_; }
 
  private:
   bool matches_host(std::size_t labels) {
     ++probes_;
-    const auto entry = table_->find_host(keys_->host(labels));
-    return entry && matches(labels, *entry);
+    const HostEntry* const entry = table_->find_host(keys_->host(labels));
+    return entry != nullptr && matches(labels, *entry);
   }
   bool matches(std::size_t labels, const HostEntry& entry) {
     const Digest host = keys_->host(labels);
@@ -190,7 +204,8 @@ class Walk {
 
 [[nodiscard]] inline std::optional<Match> find_exact(UrlKeys& keys, const RuleTable& table) {
   const auto always = [](Digest /*rule*/) { return true; };
-  return Walk(keys, table, always).run();
+  Walk walk(keys, table, always);
+  return walk.run() ? std::optional(walk.match()) : std::nullopt;
 }
 
 }  // namespace mankai::detail

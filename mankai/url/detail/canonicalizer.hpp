@@ -11,12 +11,8 @@
 
 namespace mankai::url {
 
-/// The two ways of `canonicalize`; tests compare their results.
+/// What `canonicalize` does unless `copy_plain` can copy the URL; tests compare their results.
 struct Canonicalizer {
-  /// Fast path: copies a URL that is canonical already, or lacks only the path's "/". Returns false for all others,
-  /// with `out` unchanged. Such a URL has no '%', so it is canonical by either rules.
-  [[nodiscard]] static bool copy(std::string_view raw, CanonicalUrl& out);
-
   [[nodiscard]] static Result<void> rewrite(std::string_view raw, CanonicalUrl& out, UrlRules rules);
 
   static void clear(CanonicalUrl& out) noexcept;
