@@ -4,14 +4,16 @@
 //          --benchmark_report_aggregates_only=true
 //
 // `decay/pass`: one epoch over an array, in bytes per second, beside memcpy of as many bytes (`decay/memcpy`).
-// `decay/skip`: many epochs at once. `decay/add` and `decay/add_single`: insertion into time-decaying-counts, in
-// batches and single calls, beside a plain loop that adds 1 to the same cells (`decay/plain`, `decay/plain_single`:
-// same layout, positions and prefetching, but no largest value). `decay/estimate`: what a key's count is.
+// `decay/skip`: many epochs at once, from the same cells each time: random ones, and counts as a filter has them, most
+// of them small. `decay/add` and `decay/add_single`: insertion into time-decaying-counts, in batches and single calls,
+// beside a plain loop that adds 1 to the same cells (`decay/plain`, `decay/plain_single`: same layout, positions and
+// prefetching, but no largest value). `decay/estimate`: what a key's count is.
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -49,14 +51,47 @@ void copy(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-void pass(benchmark::State& state, unsigned width, kernel::Rounding rounding, std::uint64_t epochs) {
+void pass(benchmark::State& state, unsigned width, kernel::Rounding rounding) {
   auto words = filled_words(static_cast<std::size_t>(state.range(0)));
   const kernel::DecayStep step{
       .lambda_q32 = Decay::of(kLambda, Duration(1)).value().lambda_q32, .rounding = rounding, .seed = 1};
   std::uint64_t tick = 0;
   for (auto _ : state) {
-    kernel::decay_words(words.data(), words.size(), width, step, {.first_tick = tick, .count = epochs});
-    tick += epochs;
+    kernel::decay_words(words.data(), words.size(), width, step, {.first_tick = tick, .count = 1});
+    ++tick;
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+// Cells of counts with half of their bits for fractions: half of them zero, a quarter below 2, an eighth below 4, ...
+std::vector<std::uint64_t> counted_words(std::size_t bytes, unsigned width) {
+  auto words = filled_words(bytes);
+  const unsigned one = width / 2;
+  for (std::uint64_t& word : words) {
+    std::uint64_t counts = 0;
+    for (unsigned shift = 0; shift < 64; shift += width) {
+      const std::uint64_t draw = random_integer(word ^ shift);
+      const auto doublings = static_cast<unsigned>(std::countr_zero(draw | (std::uint64_t{1} << one)));
+      const std::uint64_t mask = (std::uint64_t{1} << (one + doublings)) - 1;
+      counts |= (doublings == 0 ? 0 : (draw >> 32) & mask & ((std::uint64_t{1} << width) - 1)) << shift;
+    }
+    word = counts;
+  }
+  return words;
+}
+
+void skip(benchmark::State& state, unsigned width, bool is_counted, double lambda, std::uint64_t epochs) {
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  const auto from = is_counted ? counted_words(bytes, width) : filled_words(bytes);
+  auto words = from;
+  const kernel::DecayStep step{
+      .lambda_q32 = Decay::of(lambda, Duration(1)).value().lambda_q32, .rounding = kernel::Rounding::ceil, .seed = 1};
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::ranges::copy(from, words.begin());
+    state.ResumeTiming();
+    kernel::decay_words(words.data(), words.size(), width, step, {.first_tick = 0, .count = epochs});
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
@@ -194,13 +229,21 @@ void at_keys(benchmark::internal::Benchmark* bench) { bench->Arg(10'000)->Arg(1'
        {kernel::Rounding::floor, kernel::Rounding::ceil, kernel::Rounding::stochastic}) {
     for (const unsigned width : {8U, 16U, 32U}) {
       const std::string name = std::string(rounding_name(rounding)) + std::to_string(width);
-      at_sizes(benchmark::RegisterBenchmark(("decay/pass/" + name).c_str(), pass, width, rounding, 1));
+      at_sizes(benchmark::RegisterBenchmark(("decay/pass/" + name).c_str(), pass, width, rounding));
     }
   }
-  for (const std::uint64_t epochs : {10U, 100U, 100'000U}) {
-    benchmark::RegisterBenchmark(("decay/skip/ceil32/epochs:" + std::to_string(epochs)).c_str(), pass, 32U,
-                                 kernel::Rounding::ceil, epochs)
-        ->Arg(256 << 10);
+  for (const unsigned width : {8U, 16U, 32U}) {
+    for (const bool is_counted : {false, true}) {
+      for (const std::uint64_t epochs : {10U, 100U, 1000U}) {
+        // Half-lives that leave some of the counts.
+        const double lambda = width == 32 ? kLambda : 1 - 1 / (4.0 * static_cast<double>(epochs));
+        const std::string name = std::string(is_counted ? "counts" : "random") + std::to_string(width);
+        benchmark::RegisterBenchmark(("decay/skip/" + name + "/epochs:" + std::to_string(epochs)).c_str(), skip, width,
+                                     is_counted, lambda, epochs)
+            ->Arg(64 << 20)
+            ->Unit(benchmark::kMillisecond);
+      }
+    }
   }
   at_keys(benchmark::RegisterBenchmark("decay/plain", plain));
   at_keys(benchmark::RegisterBenchmark("decay/add/all", add, IncrementRule::all));

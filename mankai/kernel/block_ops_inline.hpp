@@ -3,7 +3,7 @@
 /// Single calls of the blocked layout, compiled into their caller: a call through the table costs more than the lookup
 /// itself. The caller's flags determine the code:
 ///
-///   AVX-512F and -DQ   vectors, with -VBMI one instruction less
+///   AVX-512F and -DQ   vectors
 ///   AVX2               vectors, in two halves
 ///   plain x86-64       the AVX-512 instructions as assembly, if the machine has them (BlockOps::inline_avx512)
 ///   anything else      the table's function
@@ -31,11 +31,7 @@
 #elif defined(__AVX512F__) && defined(__AVX512DQ__)
 #undef MANKAI_BLOCK_INLINE
 #define MANKAI_BLOCK_INLINE 1
-#ifdef __AVX512VBMI__
-#define MANKAI_BLOCK_FLAGS caller_avx512vbmi
-#else
 #define MANKAI_BLOCK_FLAGS caller_avx512
-#endif
 #elif defined(__AVX2__)
 #undef MANKAI_BLOCK_INLINE
 #define MANKAI_BLOCK_INLINE 1
@@ -72,16 +68,12 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 /// The bits of a key in its block.
 [[nodiscard, gnu::always_inline]] inline __m512i block_bits_here(Digest digest) noexcept {
-  // The block's address keeps the scalar multiplier busy, so the vector unit remixes.
-  const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(digest.value)),
-                                             _mm512_set1_epi64(static_cast<long long>(probes::kRemix)));
+  // Remixed by the scalar multiplier: a vector product of 64 bits takes three steps on Intel's processors. Rotation
+  // ignores all but six bits of a field.
+  const __m512i remixed = _mm512_set1_epi64(static_cast<long long>(probes::remix(digest)));
   const __m512i shifts = _mm512_load_si512(kLaneShifts);
   // The masked forms, with all lanes, are the same instructions; g++ 12 warns inside the unmasked ones.
-#ifdef __AVX512VBMI__
-  const __m512i fields = _mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, shifts, remixed);
-#else
   const __m512i fields = _mm512_maskz_srlv_epi64(__mmask8{0xff}, remixed, shifts);
-#endif
   return _mm512_maskz_rolv_epi64(__mmask8{0xff}, _mm512_set1_epi64(1), fields);
 }
 
@@ -141,9 +133,8 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 #elif MANKAI_BLOCK_ASM
 
-// Both multiply in the vector unit, 1.15 against 1.18 ns per key with a scalar multiplication, all else equal. Both use
-// zmm16 to zmm18 and k1 only. These do not alias the registers of SSE code, so no vzeroupper is needed, and code
-// compiled without AVX-512 keeps nothing in them. g++ refuses to name them as clobbered in such code, so these
+// Both use zmm16 to zmm18 and k1 only. These do not alias the registers of SSE code, so no vzeroupper is needed, and
+// code compiled without AVX-512 keeps nothing in them. g++ refuses to name them as clobbered in such code, so these
 // functions must not end up in a function that has AVX-512 by attribute (target, target_clones) or by link-time
 // inlining into a file with other flags; clang supports that.
 #ifdef __clang__
@@ -152,7 +143,6 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 #define MANKAI_BLOCK_CLOBBERS
 #endif
 alignas(64) inline constexpr std::uint64_t kLaneOnes[probes::kBlockLanes] = {1, 1, 1, 1, 1, 1, 1, 1};
-inline constexpr std::uint64_t kRemixFactor = probes::kRemix;
 using BlockWords = std::uint64_t[probes::kBlockLanes];
 
 /// As BlockOps::may_contain_one. Pre: BlockOps::inline_avx512.
@@ -160,17 +150,14 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
                                                               Digest digest) noexcept {
   const auto& block = *reinterpret_cast<const BlockWords*>(words + first_word(block_count, digest));
   bool found;
-  asm("vpbroadcastq %[digest], %%zmm16\n\t"
-      "vpmullq %[remix]%{1to8%}, %%zmm16, %%zmm16\n\t"
-      "vmovdqa64 %[shifts], %%zmm17\n\t"
-      "vpmultishiftqb %%zmm16, %%zmm17, %%zmm16\n\t"
+  asm("vpbroadcastq %[remixed], %%zmm16\n\t"
+      "vpsrlvq %[shifts], %%zmm16, %%zmm16\n\t"
       "vmovdqa64 %[ones], %%zmm18\n\t"
       "vprolvq %%zmm16, %%zmm18, %%zmm16\n\t"
       "vptestnmq %[block], %%zmm16, %%k1\n\t"
       "kortestb %%k1, %%k1"
       : "=@ccz"(found)
-      : [digest] "r"(digest.value), [remix] "m"(kRemixFactor), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes),
-        [block] "m"(block)
+      : [remixed] "r"(probes::remix(digest)), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes), [block] "m"(block)
       : MANKAI_BLOCK_CLOBBERS);
   return found;
 }
@@ -180,10 +167,8 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
                                                Digest digest) noexcept {
   auto& block = *reinterpret_cast<BlockWords*>(words + first_word(block_count, digest));
   bool found;
-  asm("vpbroadcastq %[digest], %%zmm16\n\t"
-      "vpmullq %[remix]%{1to8%}, %%zmm16, %%zmm16\n\t"
-      "vmovdqa64 %[shifts], %%zmm17\n\t"
-      "vpmultishiftqb %%zmm16, %%zmm17, %%zmm16\n\t"
+  asm("vpbroadcastq %[remixed], %%zmm16\n\t"
+      "vpsrlvq %[shifts], %%zmm16, %%zmm16\n\t"
       "vmovdqa64 %[ones], %%zmm18\n\t"
       "vprolvq %%zmm16, %%zmm18, %%zmm16\n\t"
       "vmovdqa64 %[block], %%zmm17\n\t"
@@ -192,7 +177,7 @@ using BlockWords = std::uint64_t[probes::kBlockLanes];
       "vmovdqa64 %%zmm16, %[block]\n\t"
       "kortestb %%k1, %%k1"
       : "=@ccz"(found), [block] "+m"(block)
-      : [digest] "r"(digest.value), [remix] "m"(kRemixFactor), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes)
+      : [remixed] "r"(probes::remix(digest)), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes)
       : MANKAI_BLOCK_CLOBBERS);
   return found;
 }

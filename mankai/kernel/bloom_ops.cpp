@@ -121,9 +121,7 @@ HWY_INLINE std::uint64_t insert_all(std::uint64_t* words, const BloomShape& shap
 }
 
 bool may_contain_one(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  std::uint64_t all = 1;
-  reference::for_each_cell(shape, digest, [&](std::uint64_t cell) HWY_ATTR { all &= cell_at_bit_0(words, cell); });
-  return all != 0;
+  return reference::may_contain(words, shape, digest);
 }
 
 bool observe_one(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mankai/kernel/bloom_ops.hpp"
+#include "mankai/kernel/bloom_ops_inline.hpp"
 #include "mankai/kernel/bloom_ops_reference.hpp"
 #include "mankai/kernel/kernel_test_support.hpp"
 #include "mankai/kernel/tuning.hpp"
@@ -122,12 +123,17 @@ TEST(BloomOps, single_calls_equal_the_reference) {
     for (const BloomShape& shape : shapes()) {
       Cells expected((shape.cell_count + 63) / 64);
       Cells actual((shape.cell_count + 63) / 64);
+      Cells by_caller((shape.cell_count + 63) / 64);
       for (const Digest digest : digests) {
-        ASSERT_EQ(ops->may_contain_one(actual.words(), shape, digest),
-                  reference::may_contain(expected.words(), shape, digest));
-        ASSERT_EQ(ops->observe_one(actual.words(), shape, digest), reference::observe(expected.words(), shape, digest));
+        const bool present = reference::may_contain(expected.words(), shape, digest);
+        ASSERT_EQ(ops->may_contain_one(actual.words(), shape, digest), present);
+        ASSERT_EQ(may_contain_single(*ops, by_caller.words(), shape, digest), present);
+        const bool seen = reference::observe(expected.words(), shape, digest);
+        ASSERT_EQ(ops->observe_one(actual.words(), shape, digest), seen);
+        ASSERT_EQ(observe_single(*ops, by_caller.words(), shape, digest), seen);
       }
       EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words())) << ops->target;
+      EXPECT_TRUE(std::equal(by_caller.words(), by_caller.words() + by_caller.size(), expected.words()));
     }
   }
 }
@@ -150,6 +156,10 @@ TEST(BloomOps, a_loaded_filter_beyond_the_cache_answers_as_the_reference) {
   for (const BloomOps* ops : all_bloom_ops()) {
     SCOPED_TRACE(ops->target);
     expect_questions_agree(*ops, Batch{shape, asked, digests, asked.size()}, cells.words());
+  }
+  for (const Digest digest : digests) {
+    ASSERT_EQ(may_contain_single(bloom_ops(), cells.words(), shape, digest),
+              reference::may_contain(cells.words(), shape, digest));
   }
 }
 

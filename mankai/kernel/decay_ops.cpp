@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/decay_ops_reference.hpp"
 
@@ -28,6 +31,12 @@ constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
 constexpr std::size_t kChunkWords = 512;
 // Decaying one cell by a stretch of equal losses costs two divisions, about a hundred vector steps.
 constexpr std::uint64_t kStepsPerStretch = 128;
+// Fewer epochs than this cost less than looking up each cell.
+[[maybe_unused]] constexpr std::uint64_t kEpochsPerLookup = 24;
+// Tables of more steps than this leave a level-2 cache.
+[[maybe_unused]] constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 17;
+// Computing a step takes about as long as decaying two cells.
+[[maybe_unused]] constexpr std::uint64_t kCellsPerStep = 4;
 
 // The largest value that rounding up never decreases, since it loses less than one unit per epoch. Pre: λ < 1.
 [[maybe_unused]] std::uint64_t stuck_value(const DecayStep& step) noexcept {
@@ -49,13 +58,76 @@ std::uint64_t smallest_losing(std::uint64_t loss, std::uint64_t loss_q32, bool i
   return 1 + loss_of(largest, kOne - step.lambda_q32, step.rounding == Rounding::ceil);
 }
 
-template <class Cell>
-void decay_by_stretches(std::uint64_t* words, std::size_t count, const DecayStep& step, std::uint64_t epochs) noexcept {
+template <class Cell, class Map>
+void map_cells(std::uint64_t* words, std::size_t count, Map map) noexcept {
   Cell* cells = cells_in<Cell>(words);
   for (std::size_t i = 0; i < count * (sizeof(std::uint64_t) / sizeof(Cell)); ++i) {
-    if (const std::uint32_t before = load_cell(cells + i); before != 0) {
-      store_cell(cells + i, decay_value(before, step, epochs));
+    store_cell(cells + i, map(load_cell(cells + i)));
+  }
+}
+
+// What each value becomes. Types of this part of the file, not lambdas of the other one: a function with other
+// instructions is not inlined.
+template <class Cell>
+struct ValueTable {
+  const Cell* values;
+
+  [[nodiscard]] std::uint32_t operator()(std::uint32_t cell) const noexcept { return load_cell(values + cell); }
+};
+
+struct Stretches {
+  const DecayStep& step;
+  std::uint64_t epochs;
+
+  [[nodiscard]] std::uint32_t operator()(std::uint32_t cell) const noexcept { return decay_value(cell, step, epochs); }
+};
+
+// The factor of 16 bits that rounds products of all cells of 8 bits down as factor_q32 does. It exists, since floors of
+// such products change only at fractions with denominators of 8 bits, which are more than 2^-16 apart. Pre: below 1.
+[[maybe_unused]] std::uint16_t short_factor(std::uint64_t factor_q32) noexcept {
+  std::uint32_t least = 0;
+  for (std::uint32_t cell = 1; cell <= largest_cell(8); ++cell) {
+    const auto product = static_cast<std::uint32_t>((cell * factor_q32) >> kFractionBits);
+    least = std::max(least, divide_up(product << 16, cell));
+  }
+  return static_cast<std::uint16_t>(least);
+}
+
+// Many epochs of cells of 32 bits: the number of steps below a cell, from `stuck` on. Smaller cells never change.
+struct DecaySteps {
+  std::uint32_t stuck;
+  unsigned shift;
+  const std::uint32_t* last;   // the largest cell below each step; after the steps one that no cell exceeds
+  const std::uint32_t* below;  // the number of steps before each bucket of 2^shift cells
+
+  [[nodiscard]] std::uint32_t operator()(std::uint32_t cell) const noexcept {
+    std::uint32_t step = below[cell >> shift];
+    // Most buckets have at most one step, and a branch would be mispredicted.
+    step += cell > last[step] ? 1U : 0U;
+    while (cell > last[step]) [[unlikely]] {
+      ++step;
     }
+    return std::min(cell, stuck + step);
+  }
+};
+
+// So many buckets that few have more than one step.
+[[maybe_unused]] unsigned bucket_shift(std::uint32_t steps, std::uint32_t largest) noexcept {
+  unsigned shift = 0;
+  while (largest >> (shift + 1) > 2 * steps) {
+    ++shift;
+  }
+  return shift;
+}
+
+[[maybe_unused]] void count_below(const std::uint32_t* last, unsigned shift, std::uint32_t* below,
+                                  std::uint64_t buckets) noexcept {
+  std::uint32_t step = 0;
+  for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
+    while (last[step] < bucket << shift) {
+      ++step;
+    }
+    below[bucket] = step;
   }
 }
 
@@ -134,21 +206,34 @@ struct Epoch {
   Vector16 lambda_high;
   Vector16 lambda_low;
 
-  HWY_INLINE Epoch(const DecayStep& step, std::uint64_t /*tick*/)
+  HWY_INLINE explicit Epoch(const DecayStep& step)
       : lambda_high(hn::Set(Tag16(), static_cast<std::uint16_t>(step.lambda_q32 >> 16))),
         lambda_low(hn::Set(Tag16(), static_cast<std::uint16_t>(step.lambda_q32))) {}
 
+  HWY_INLINE Epoch at(std::uint64_t /*tick*/) const { return *this; }
   HWY_INLINE Vector32 next(Vector32 words, std::uint64_t /*first*/) const {
-    const Tag16 d16;
-    const Vector16 cells = hn::BitCast(d16, words);
-    if constexpr (kWidth == 16) {
-      return hn::BitCast(Tag32(), step16<kRounding>(cells, lambda_high, lambda_low));
-    } else {
-      const Vector16 even = hn::And(cells, hn::Set(d16, 0xff));
-      const Vector16 odd = hn::ShiftRight<8>(cells);
-      return hn::BitCast(Tag32(), hn::Or(step16<kRounding>(even, lambda_high, lambda_low),
-                                         hn::ShiftLeft<8>(step16<kRounding>(odd, lambda_high, lambda_low))));
-    }
+    return hn::BitCast(Tag32(), step16<kRounding>(hn::BitCast(Tag16(), words), lambda_high, lambda_low));
+  }
+};
+
+// One multiplication per cell of 8 bits, by a factor of 16 bits: rounded down by λ, rounded up the loss by 1 - λ.
+template <Rounding kRounding>
+struct Epoch<8, kRounding> {
+  static constexpr bool kIsCeil = kRounding == Rounding::ceil;
+  Vector16 factor;
+
+  HWY_INLINE explicit Epoch(const DecayStep& step)
+      : factor(hn::Set(Tag16(), short_factor(kIsCeil ? kOne - step.lambda_q32 : step.lambda_q32))) {}
+
+  HWY_INLINE Epoch at(std::uint64_t /*tick*/) const { return *this; }
+  HWY_INLINE Vector32 next(Vector32 words, std::uint64_t /*first*/) const {
+    const Tag16 d;
+    const Vector16 cells = hn::BitCast(d, words);
+    const Vector16 low = hn::Set(d, 0xff);
+    const Vector16 even = hn::MulHigh(hn::And(cells, low), factor);
+    const Vector16 odd = hn::MulHigh(hn::AndNot(low, cells), factor);
+    const Vector16 both = hn::Or(even, hn::AndNot(low, odd));
+    return hn::BitCast(Tag32(), kIsCeil ? hn::Sub(cells, both) : both);
   }
 };
 
@@ -156,8 +241,10 @@ template <Rounding kRounding>
 struct Epoch<32, kRounding> {
   Vector32 lambda;
 
-  HWY_INLINE Epoch(const DecayStep& step, std::uint64_t /*tick*/)
+  HWY_INLINE explicit Epoch(const DecayStep& step)
       : lambda(hn::Set(Tag32(), static_cast<std::uint32_t>(step.lambda_q32))) {}
+
+  HWY_INLINE Epoch at(std::uint64_t /*tick*/) const { return *this; }
 
   HWY_INLINE Vector32 next(Vector32 words, std::uint64_t /*first*/) const {
     return step32<kRounding>(words, lambda, lambda);
@@ -168,11 +255,17 @@ struct Epoch<32, kRounding> {
 template <unsigned kWidth>
 struct DrawnEpoch {
   Vector32 lambda;
-  reference::RoundingKeys keys;
+  std::uint64_t seed;
+  reference::RoundingKeys keys{};
 
-  HWY_INLINE DrawnEpoch(const DecayStep& step, std::uint64_t tick)
-      : lambda(hn::Set(Tag32(), static_cast<std::uint32_t>(step.lambda_q32))),
-        keys(reference::rounding_keys(step.seed, tick)) {}
+  HWY_INLINE explicit DrawnEpoch(const DecayStep& step)
+      : lambda(hn::Set(Tag32(), static_cast<std::uint32_t>(step.lambda_q32))), seed(step.seed) {}
+
+  HWY_INLINE DrawnEpoch at(std::uint64_t tick) const {
+    DrawnEpoch drawn = *this;
+    drawn.keys = reference::rounding_keys(seed, tick);
+    return drawn;
+  }
 
   HWY_INLINE Vector32 next(Vector32 words, std::uint64_t first) const {
     const Tag32 d;
@@ -221,12 +314,12 @@ HWY_INLINE bool decay_chunk(std::uint64_t* words, std::size_t count, std::uint64
 
 template <unsigned kWidth, Rounding kRounding, class OneEpoch>
 void decay_chunks(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) {
+  const OneEpoch one(step);
   for (std::size_t start = 0; start < count; start += kChunkWords) {
     const std::size_t in_chunk = std::min(kChunkWords, count - start);
     bool is_changing = true;
     for (std::uint64_t epoch = 0; epoch < epochs.count && is_changing; ++epoch) {
-      is_changing =
-          decay_chunk<kWidth, kRounding>(words + start, in_chunk, start, OneEpoch(step, epochs.first_tick + epoch));
+      is_changing = decay_chunk<kWidth, kRounding>(words + start, in_chunk, start, one.at(epochs.first_tick + epoch));
     }
   }
 }
@@ -248,18 +341,127 @@ void limit_cells(std::uint64_t* words, std::size_t count, std::uint32_t limit) {
   }
 }
 
+HWY_INLINE std::uint32_t largest_in(const std::uint64_t* words, std::size_t count) {
+  const Tag32 d;
+  const auto* cells = cells_in<Cell32>(words);
+  const std::size_t lanes = hn::Lanes(d);
+  Vector32 most = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= 2 * count; i += lanes) {
+    most = hn::Max(most, hn::BitCast(d, hn::LoadU(Tag64(), words + i / 2)));
+  }
+  std::uint32_t largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  for (; i < 2 * count; ++i) {
+    largest = std::max(largest, load_cell(cells + i));
+  }
+  return largest;
+}
+
+// Replaces each of the values by the smallest cell that is at least this value an epoch later. Such a cell is the next
+// whole number from the quotient on, or one below: the product tells.
+HWY_INLINE void rise(std::uint64_t* values, std::size_t count, const DecayStep& step) {
+  const Tag64 d;
+  const hn::Repartition<double, Tag64> df;
+  const hn::Repartition<std::uint32_t, Tag64> d32;
+  const bool is_ceil = step.rounding == Rounding::ceil;
+  // Whole numbers below 2^52 are the lower bits of a double of 2^52 and more.
+  const auto large = hn::Set(df, 0x1p52);
+  const auto quotient = hn::Set(df, static_cast<double>(kOne) / static_cast<double>(step.lambda_q32));
+  // Rounds down, except just below a whole number.
+  const auto half = hn::Set(df, -0.5 + 0x1p-10);
+  const auto lambda = hn::BitCast(d32, hn::Set(d, step.lambda_q32));
+  const auto addend = hn::Set(d, is_ceil ? kOne - 1 : 0);
+  const auto one = hn::Set(d, std::uint64_t{is_ceil ? 1U : 0U});
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const auto value = hn::Load(d, values + i);
+    const auto whole = hn::Sub(hn::BitCast(df, hn::Or(hn::Sub(value, one), hn::BitCast(d, large))), large);
+    const auto below =
+        hn::Xor(hn::BitCast(d, hn::Add(hn::MulAdd(whole, quotient, half), large)), hn::BitCast(d, large));
+    const auto after = hn::ShiftRight<32>(hn::Add(hn::MulEven(hn::BitCast(d32, below), lambda), addend));
+    // A difference of less than 2^32 in its sign.
+    hn::Store(hn::Add(below, hn::ShiftRight<63>(hn::Sub(after, value))), d, values + i);
+  }
+}
+
+// Decays cells of 32 bits by the steps of all epochs, if they have few. Returns whether it did.
+inline bool decay_by_steps(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs,
+                           std::uint32_t most) {
+  const auto stuck = static_cast<std::uint32_t>(stuck_value(step));
+  const std::uint64_t most_steps = std::min<std::uint64_t>(kMostSteps, 2 * count / kCellsPerStep);
+  std::uint32_t largest = largest_cell(32);
+  if (most - stuck > most_steps) {
+    largest = largest_in(words, count);
+    most = decay_value(largest, step, epochs.count);
+  }
+  if (most <= stuck) {
+    limit_cells<Cell32>(words, count, most);
+    return true;
+  }
+  const std::uint32_t steps = most - stuck;
+  if (steps > most_steps) {
+    return false;
+  }
+  const unsigned shift = bucket_shift(steps, largest);
+  const std::size_t buckets = (largest >> shift) + std::size_t{1};
+  const std::unique_ptr<std::uint32_t[]> last(new (std::nothrow) std::uint32_t[steps + buckets + 1]);
+  if (last == nullptr) {
+    return false;
+  }
+  HWY_ALIGN std::uint64_t values[kChunkWords];
+  for (std::uint32_t start = 0; start < steps; start += kChunkWords) {
+    for (std::uint32_t i = 0; i < kChunkWords; ++i) {
+      values[i] = std::min(stuck + 1 + start + i, most);
+    }
+    for (std::uint64_t epoch = 0; epoch < epochs.count; ++epoch) {
+      rise(values, kChunkWords, step);
+    }
+    for (std::uint32_t i = 0; i < kChunkWords && start + i < steps; ++i) {
+      last[start + i] = static_cast<std::uint32_t>(values[i] - 1);
+    }
+  }
+  last[steps] = largest_cell(32);
+  std::uint32_t* const below = last.get() + steps + 1;
+  count_below(last.get(), shift, below, buckets);
+  map_cells<Cell32>(words, count, DecaySteps{.stuck = stuck, .shift = shift, .last = last.get(), .below = below});
+  return true;
+}
+
 template <class Cell, Rounding kRounding>
 void decay_rounding(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) {
   constexpr unsigned kWidth = sizeof(Cell) * 8;
   // If the largest value decays to one that never changes again, so does every larger cell than that.
   const std::uint32_t largest = largest_cell(kWidth);
-  if (const std::uint32_t most = decay_value(largest, step, epochs.count); most <= stuck_value(step)) {
+  const std::uint32_t most = decay_value(largest, step, epochs.count);
+  if (most <= stuck_value(step)) {
     limit_cells<Cell>(words, count, most);
-  } else if (epochs.count / kStepsPerStretch > stretches(largest, step)) {
-    decay_by_stretches<Cell>(words, count, step, epochs.count);
-  } else {
-    decay_chunks<kWidth, kRounding, Epoch<kWidth, kRounding>>(words, count, step, epochs);
+    return;
   }
+  if constexpr (kWidth < 32) {
+    // A table of all values.
+    constexpr std::size_t kTableWords = (std::size_t{1} << kWidth) * sizeof(Cell) / sizeof(std::uint64_t);
+    if (epochs.count >= kEpochsPerLookup && count >= 2 * kTableWords) {
+      const std::unique_ptr<std::uint64_t[]> table(new (std::nothrow) std::uint64_t[kTableWords]);
+      if (table != nullptr) {
+        auto* values = cells_in<Cell>(table.get());
+        for (std::uint32_t value = 0; value <= largest; ++value) {
+          store_cell(values + value, value);
+        }
+        decay_rounding<Cell, kRounding>(table.get(), kTableWords, step, epochs);
+        map_cells<Cell>(words, count, ValueTable<Cell>{values});
+        return;
+      }
+    }
+  }
+  if (epochs.count / kStepsPerStretch > stretches(largest, step)) {
+    map_cells<Cell>(words, count, Stretches{step, epochs.count});
+    return;
+  }
+  if constexpr (kWidth == 32) {
+    if (epochs.count >= kEpochsPerLookup && decay_by_steps(words, count, step, epochs, most)) {
+      return;
+    }
+  }
+  decay_chunks<kWidth, kRounding, Epoch<kWidth, kRounding>>(words, count, step, epochs);
 }
 
 template <class Cell>
@@ -285,7 +487,7 @@ void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epoch
     return;
   }
   if (epochs.count > 1 && step.rounding != Rounding::stochastic) {
-    decay_by_stretches<Cell>(words, count, step, epochs.count);
+    map_cells<Cell>(words, count, Stretches{step, epochs.count});
   } else {
     reference::decay<Cell>(words, count, step, epochs);
   }

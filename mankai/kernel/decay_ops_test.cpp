@@ -120,6 +120,64 @@ TYPED_TEST(DecayOpsOf, many_epochs_at_once_are_as_many_single_ones) {
   }
 }
 
+// Decays by 24, 70 and 600 epochs at once and by single ones.
+template <class Cell>
+void expect_as_single_epochs(const Words& words, const DecayStep& step) {
+  Words single = words;
+  std::uint64_t done = 0;
+  for (const std::uint64_t epochs : {24U, 70U, 600U}) {
+    for (; done < epochs; ++done) {
+      kernel_of<Cell>(decay_ops())(single.data(), single.size(), step, {.first_tick = done, .count = 1});
+    }
+    for (const DecayOps* ops : all_decay_ops()) {
+      Words at_once = words;
+      kernel_of<Cell> (*ops)(at_once.data(), at_once.size(), step, {.first_tick = 0, .count = epochs});
+      ASSERT_EQ(at_once, single) << ops->target << " lambda " << step.lambda_q32 << " epochs " << epochs;
+    }
+  }
+}
+
+// Small values, and others of up to this many bits.
+template <class Cell>
+Words many_cells(unsigned bits) {
+  std::vector<Cell> cells(std::size_t{1} << (sizeof(Cell) == 1 ? 10 : sizeof(Cell) == 2 ? 17 : 14));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = static_cast<Cell>(i % 4 == 0 ? i / 4 : mix_integer(i, 7).value >> (64 - bits));
+  }
+  return words_of(cells);
+}
+
+// Arrays with room for a table of all values, or of all steps; larger cells of 32 bits in some have too many steps.
+TYPED_TEST(DecayOpsOf, long_arrays_take_many_epochs_at_once_as_single_ones) {
+  for (const unsigned bits : {14U, 24U, 32U}) {
+    const Words words = many_cells<TypeParam>(bits);
+    for (const Rounding rounding : {Rounding::floor, Rounding::ceil}) {
+      for (const std::uint64_t lambda : {q32(0.75), q32(0.95), q32(0.989), kOne - 3}) {
+        expect_as_single_epochs<TypeParam>(words, {.lambda_q32 = lambda, .rounding = rounding, .seed = 11});
+      }
+    }
+    if (sizeof(TypeParam) != 4) {
+      break;
+    }
+  }
+}
+
+// Every λ that rounds some product of eight bits near a whole number.
+TEST(DecayOps, cells_of_8_bits_are_rounded_as_by_all_bits_of_lambda) {
+  const Words words = all_values<Cell8>();
+  for (std::uint64_t divisor = 2; divisor <= 256; ++divisor) {
+    for (std::uint64_t dividend = 1; dividend < divisor; dividend += 1 + divisor / 16) {
+      const std::uint64_t lambda = dividend * kOne / divisor;
+      for (const std::uint64_t near : {lambda - 1, lambda, lambda + 1}) {
+        for (const Rounding rounding : {Rounding::floor, Rounding::ceil}) {
+          expect_as_reference<Cell8>(words, {.lambda_q32 = near, .rounding = rounding, .seed = 0},
+                                     {.first_tick = 0, .count = 1});
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(DecayOpsOf, after_epochs_without_number_nothing_but_what_cannot_fade_is_left) {
   Words words = all_values<TypeParam>();
   words.resize(std::min<std::size_t>(words.size(), 600));

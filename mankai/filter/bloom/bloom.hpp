@@ -22,6 +22,7 @@
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/parts/bit_filter.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
+#include "mankai/kernel/bloom_ops_inline.hpp"
 #include "mankai/kernel/bloom_ops_reference.hpp"
 
 namespace mankai {
@@ -32,11 +33,13 @@ struct ClassicLayout {
   using Ops = kernel::BloomOps;
 
   static const Ops& ops() noexcept { return kernel::bloom_ops(); }
-  static bool may_contain(const Ops& ops, const std::uint64_t* words, const Shape& shape, Digest digest) noexcept {
-    return ops.may_contain_one(words, shape, digest);
+  [[gnu::always_inline]] static bool may_contain(const Ops& ops, const std::uint64_t* words, const Shape& shape,
+                                                 Digest digest) noexcept {
+    return kernel::may_contain_single(ops, words, shape, digest);
   }
-  static bool observe(const Ops& ops, std::uint64_t* words, const Shape& shape, Digest digest) noexcept {
-    return ops.observe_one(words, shape, digest);
+  [[gnu::always_inline]] static bool observe(const Ops& ops, std::uint64_t* words, const Shape& shape,
+                                             Digest digest) noexcept {
+    return kernel::observe_single(ops, words, shape, digest);
   }
   static bool insert_concurrent(std::uint64_t* words, const Shape& shape, Digest digest) noexcept {
     return kernel::reference::insert_concurrent(words, shape, digest);
