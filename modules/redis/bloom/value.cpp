@@ -281,17 +281,6 @@ ImageParts BloomValue::parts() const {
   return parts;
 }
 
-std::optional<std::size_t> BloomValue::foreign_format() const noexcept {
-  if (std::holds_alternative<std::unique_ptr<takeover::BloomChain>>(filter_)) {
-    return 0;
-  }
-  if (is_of_valkey_bloom()) {
-    return 1;
-  }
-  return std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_) ? std::optional<std::size_t>(2)
-                                                                          : std::nullopt;
-}
-
 bool BloomValue::is_taken_over() const noexcept {
   return foreign_format() && !std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_);
 }
@@ -431,6 +420,7 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
   if (foreign_format()) {
     return add_foreign(keys, fresh);
   }
+  prefetch();
   const Hasher hash = hasher();
   std::array<Digest, kHashWindow> window;
   AddReport total;
@@ -463,6 +453,7 @@ AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::s
 }
 
 void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
+  prefetch();
   visit([&]<class F>(const F& filter) {
     if constexpr (kIsForeign<F>) {
       filter.may_contain(keys, outcomes);

@@ -92,7 +92,11 @@ class BloomValue {
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
 
   // See TakenOverValue.
-  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept;
+  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept {
+    constexpr std::size_t kFirst = std::variant_size_v<Filter> - kForeignFormats.size();
+    const std::size_t index = filter_.index();
+    return index < kFirst ? std::nullopt : std::optional(index - kFirst);
+  }
   [[nodiscard]] static Result<BloomValue> load_foreign(takeover::FieldReader& reader, std::size_t format, int version);
   void save_foreign(takeover::FieldWriter& writer) const;
   void rewrite_foreign(const EmitCommand& emit) const;
@@ -184,7 +188,8 @@ class BloomValue {
   }
 
  private:
-  // Most keys are small filters, and there may be very many of them: the larger ones are allocated apart.
+  // Most keys are small filters, and there may be very many of them: the larger ones are allocated apart. Those of
+  // foreign formats come last, in the order of these.
   using Filter = std::variant<std::unique_ptr<ScalableBloom>, TinyBloom, std::unique_ptr<ScalableCountingBloom>,
                               std::unique_ptr<Cuckoo>, std::unique_ptr<takeover::BloomChain>,
                               std::unique_ptr<takeover::ValkeyBloom>, std::unique_ptr<ConvertedBloom>>;
@@ -213,6 +218,11 @@ class BloomValue {
     return std::visit([&](auto& held) { return use_held(held, use); }, filter_);
   }
   [[nodiscard]] const TinyBloom* tiny() const noexcept { return std::get_if<TinyBloom>(&filter_); }
+  void prefetch() const noexcept {
+    if (const TinyBloom* filter = tiny(); filter != nullptr) {
+      filter->prefetch();
+    }
+  }
   /// Lets the filter leave the memory of its key. Errors: std::bad_alloc, with nothing changed.
   void leave_key();
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
