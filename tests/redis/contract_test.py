@@ -632,7 +632,7 @@ class ContractTest(OneServerTest):
         client.must("RESTORE", "restored", 0, client.must("DUMP", "f"))
         client.must("BF.LOADCHUNK", "loaded", *client.must("BF.SCANDUMP", "f", 0))
         client.must("BF.LOADCHUNK", "loaded", *client.must("BF.SCANDUMP", "f", 1))
-        client.must("BF.MERGE", "f", "copy")
+        client.must("BF.MERGE", "f", "copy", "f")
         client.must("BF.MADD", "copy", *range(100))  # one more than it has room for
         grown = usage("copy")
         self.assertGreater(grown, most)

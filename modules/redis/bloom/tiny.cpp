@@ -9,20 +9,13 @@
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
-namespace {
-
-// That of all filters of this module.
-constexpr double kTinyTightening = 0.5;
-
-}  // namespace
-
 std::size_t TinyBloom::cells_for(const ScalableBloom& filter) noexcept {
   const auto& slice = filter.slice(0);
   if (filter.slice_count() != 1 || slice.cells_bytes() > kMostCells) {
     return 0;
   }
   const Growth growth = filter.growth();
-  const bool is_usual = growth.tightening == kTinyTightening &&
+  const bool is_usual = growth.tightening == kTightening &&
                         growth.factor <= std::numeric_limits<std::uint16_t>::max() &&
                         slice.fpr_target() == slice_fpr(filter.fpr_target(), growth, 0) &&
                         filter.canonical_version() == 0 && slice.canonical_version() == 0;
@@ -71,7 +64,7 @@ ImageParts TinyBloom::parts() const {
 }
 
 Growth TinyBloom::growth() const noexcept {
-  return {.factor = growth_factor_, .tightening = kTinyTightening, .bound = bound_};
+  return {.factor = growth_factor_, .tightening = kTightening, .bound = bound_};
 }
 
 double TinyBloom::fpr_estimate() const noexcept {

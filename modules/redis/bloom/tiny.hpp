@@ -28,6 +28,8 @@ class TinyBloom {
  public:
   /// From about 700 items at 1% on, a filter's headers are less than a quarter of its memory.
   static constexpr std::size_t kMostCells = 1024;
+  /// Of all filters that this module makes.
+  static constexpr double kTightening = 0.5;
 
   /// Its only sub-filter.
   class Slice {

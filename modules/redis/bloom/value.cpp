@@ -11,13 +11,11 @@
 namespace mankai::redis {
 namespace {
 
-constexpr double kTightening = 0.5;
-
 Growth growth_of(const BloomSettings& settings) noexcept {
   if (settings.is_nonscaling) {
-    return {.factor = 1, .tightening = kTightening, .bound = FprBound::first};
+    return {.factor = 1, .tightening = TinyBloom::kTightening, .bound = FprBound::first};
   }
-  return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
+  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = FprBound::total};
 }
 
 template <class Filter>

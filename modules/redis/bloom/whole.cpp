@@ -61,6 +61,8 @@ Answer bloom_merge(Call& call) {
     return refuse("ERR " + possible.error().detail);
   }
   const std::size_t merged = merge_all(destination, sources);
+  const bool is_complete = merged == sources.size();
+  sources.close();
   if (merged > 0) {
     engine.replicate(call.context(), "BF.MERGE", "sv", call.key(), call.arguments().data() + 2, merged);
     if (created != nullptr) {
@@ -69,7 +71,7 @@ Answer bloom_merge(Call& call) {
     fit_key(lookup);
     call.key_changed("bf.merge");
   }
-  return merged == sources.size() ? Answer(call.ok()) : refuse(memory_error(kNoMemory));
+  return is_complete ? Answer(call.ok()) : refuse(memory_error(kNoMemory));
 }
 
 Answer bloom_clear(Call& call) {
