@@ -619,6 +619,33 @@ class ContractTest(OneServerTest):
         self.assertLess(usage, size + 1000)
 
     @in_both_protocols
+    def test_a_small_filter_takes_256_bytes_until_it_grows_and_after_it_is_loaded(self, client):
+        most = 256  # without the engine's part, which depends on its allocator
+
+        def usage(key):
+            (size,) = client.must("BF.INFO", key, "SIZE")
+            return size[1] if client.protocol == 3 else size
+
+        client.must("BF.ADD", "f", "a")
+        self.assertLessEqual(usage("f"), most)
+        client.must("COPY", "f", "copy")
+        client.must("RESTORE", "restored", 0, client.must("DUMP", "f"))
+        client.must("BF.LOADCHUNK", "loaded", *client.must("BF.SCANDUMP", "f", 0))
+        client.must("BF.LOADCHUNK", "loaded", *client.must("BF.SCANDUMP", "f", 1))
+        client.must("BF.MERGE", "f", "copy", "f")
+        client.must("BF.MADD", "copy", *range(100))  # one more than it has room for
+        grown = usage("copy")
+        self.assertGreater(grown, most)
+        client.must("RESTORE", "grown", 0, client.must("DUMP", "copy"))
+        self.assertLess(abs(grown - usage("grown")), 64)  # nothing of the small filter is left
+        client.must("BF.CLEAR", "copy")
+        for key in ("f", "copy", "restored", "loaded"):
+            self.assertLessEqual(usage(key), most, key)
+            client.must("BF.ADD", key, "b")
+            self.assertTrue(client.must("BF.EXISTS", key, "b"))
+        self.assertEqual(len(set(map(bytes, client.must("DEBUG", "DIGEST-VALUE", "f", "restored", "loaded")))), 1)
+
+    @in_both_protocols
     def test_debug_says_a_line_for_the_whole_and_one_for_each_filter(self, client):
         client.must("BF.RESERVE", "f", "0.000001", 4)
         client.must("BF.MADD", "f", *range(5))

@@ -40,5 +40,9 @@ Memory engine_memory() noexcept { return {.allocate = allocate, .release = relea
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return bytes; }
 
+void count_engine_bytes(std::ptrdiff_t bytes) noexcept {
+  test::engine_memory_use().bytes_in_use += static_cast<std::size_t>(bytes);
+}
+
 }  // namespace redis
 }  // namespace mankai

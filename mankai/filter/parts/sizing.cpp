@@ -138,7 +138,17 @@ double blocked_bloom_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept
 }
 
 Result<std::uint64_t> blocked_bloom_blocks(const SizeRequest& request) {
-  return fewest_blocks(request, probes::kLaneBits);
+  // Programs make many filters of one size, and the search takes 10 us even for a small one.
+  struct Sized {
+    SizeRequest request;
+    std::uint64_t blocks = 0;
+  };
+  static constinit thread_local Sized last{};
+  if (last.blocks == 0 || last.request.keys != request.keys || last.request.fpr != request.fpr) {
+    MANKAI_ASSIGN(const std::uint64_t blocks, fewest_blocks(request, probes::kLaneBits));
+    last = {.request = request, .blocks = blocks};
+  }
+  return last.blocks;
 }
 
 double counting_blocked_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -96,16 +97,34 @@ Growth growth_of(const ScalableBloom::Params& params) noexcept {
           .bound = static_cast<FprBound>(params.bound)};
 }
 
+ScalableBloom::Params params_of(const Growth& growth) noexcept {
+  return {.tightening_bits = std::bit_cast<std::uint64_t>(growth.tightening),
+          .growth_factor = growth.factor,
+          .bound = static_cast<std::uint32_t>(growth.bound)};
+}
+
 }  // namespace
 
 Result<ScalableBloom> ScalableBloom::create(const Options& options) {
   MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
   MANKAI_TRY(check_growth(options.growth));
   MANKAI_ASSIGN(auto first, make_slice(options, 0));
-  const Params params{.tightening_bits = std::bit_cast<std::uint64_t>(options.growth.tightening),
-                      .growth_factor = options.growth.factor,
-                      .bound = static_cast<std::uint32_t>(options.growth.bound)};
-  return ScalableBloom(make_parts(make_outer(options, params), std::move(first), options.memory));
+  return ScalableBloom(make_parts(make_outer(options, params_of(options.growth)), std::move(first), options.memory));
+}
+
+Result<ScalableBloom> ScalableBloom::create_with(const Options& options, std::span<const std::byte> cells,
+                                                 std::uint64_t keys_inserted) {
+  MANKAI_ASSIGN(auto image, Image::create(BlockedBloom::kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = slice_fpr(options.fpr, options.growth, 0),
+                                           .hash = options.hash,
+                                           .cells_bytes = cells.size()},
+                                          options.memory));
+  image.set_params(BlockedBloom::Params{.block_count = cells.size() / kCacheLineBytes});
+  std::memcpy(image.words().data(), cells.data(), cells.size());
+  image.set_keys_inserted(keys_inserted);
+  MANKAI_ASSIGN(auto first, BlockedBloom::from_image(std::move(image)));
+  return ScalableBloom(make_parts(make_outer(options, params_of(options.growth)), std::move(first), options.memory));
 }
 
 Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {

@@ -17,6 +17,7 @@
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 slices, and as many lines per miss.
 /// Cannot:  remove a key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -52,6 +53,10 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   };
 
   [[nodiscard]] static Result<ScalableBloom> create(const Options& options);
+  /// Creates a filter whose only slice has the cells and the number of keys of another's, which was created with the
+  /// same options. Errors: as create's.
+  [[nodiscard]] static Result<ScalableBloom> create_with(const Options& options, std::span<const std::byte> cells,
+                                                         std::uint64_t keys_inserted);
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
 
   [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }

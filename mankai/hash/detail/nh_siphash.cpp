@@ -1,10 +1,9 @@
 #include "mankai/hash/detail/nh_siphash.hpp"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
 
 #include "mankai/base/assert.hpp"
@@ -37,6 +36,11 @@ struct Sums {
   std::array<std::uint64_t, kWindow> low;
   std::array<std::uint64_t, kWindow> high;
 };
+
+/// Words of a seed before those that are added to a chunk's.
+constexpr std::size_t kFirstWords = 4;
+constexpr std::size_t kSeedWords = kFirstWords + 2 * kPairs;
+using SeedWords = std::array<std::uint64_t, align_up<std::size_t>(kSeedWords, 16)>;  // two of the largest vectors
 
 }  // namespace
 }  // namespace mankai::nh_siphash
@@ -82,17 +86,35 @@ struct Lanes {
 };
 
 // Two vectors at a time: a round is a chain of dependent steps.
+template <int kRounds>
+HWY_INLINE void run(Lanes& a, Lanes& b) {
+  for (int round = 0; round < kRounds; ++round) {
+    a.round();
+    b.round();
+  }
+}
+
+template <int kRounds>
 HWY_INLINE void absorb(Lanes& a, Lanes& b, Vector word_a, Vector word_b) {
   a.v3 = hn::Xor(a.v3, word_a);
   b.v3 = hn::Xor(b.v3, word_b);
-  a.round();
-  b.round();
+  run<kRounds>(a, b);
   a.v0 = hn::Xor(a.v0, word_a);
   b.v0 = hn::Xor(b.v0, word_b);
 }
 
 HWY_INLINE Vector folded(const Lanes& lanes) {
   return hn::Xor(hn::Xor(lanes.v0, lanes.v1), hn::Xor(lanes.v2, lanes.v3));
+}
+
+template <int kFinalRounds>
+HWY_INLINE void finish(Tag d, Lanes& a, Lanes& b, std::uint64_t* out) {
+  const Vector end = hn::Set(d, SipHash13::kFinal);
+  a.v2 = hn::Xor(a.v2, end);
+  b.v2 = hn::Xor(b.v2, end);
+  run<kFinalRounds>(a, b);
+  hn::StoreU(folded(a), d, out);
+  hn::StoreU(folded(b), d, out + hn::Lanes(d));
 }
 
 }  // namespace
@@ -104,21 +126,31 @@ void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, st
   const std::size_t lanes = hn::Lanes(d);
   static_assert(kWindow % (2 * hn::MaxLanes(Tag())) == 0);
   const Vector length = hn::Set(d, std::uint64_t{kPairBytes} << SipHash13::kLengthShift);
-  const Vector end = hn::Set(d, SipHash13::kFinal);
   for (std::size_t i = 0; i < count; i += 2 * lanes) {
     Lanes a(d, state);
     Lanes b(d, state);
-    absorb(a, b, hn::LoadU(d, sums.low.data() + i), hn::LoadU(d, sums.low.data() + i + lanes));
-    absorb(a, b, hn::LoadU(d, sums.high.data() + i), hn::LoadU(d, sums.high.data() + i + lanes));
-    absorb(a, b, length, length);
-    a.v2 = hn::Xor(a.v2, end);
-    b.v2 = hn::Xor(b.v2, end);
-    for (int round = 0; round < SipHash13::kFinalRounds; ++round) {
-      a.round();
-      b.round();
-    }
-    hn::StoreU(folded(a), d, digests + i);
-    hn::StoreU(folded(b), d, digests + i + lanes);
+    absorb<1>(a, b, hn::LoadU(d, sums.low.data() + i), hn::LoadU(d, sums.low.data() + i + lanes));
+    absorb<1>(a, b, hn::LoadU(d, sums.high.data() + i), hn::LoadU(d, sums.high.data() + i + lanes));
+    absorb<1>(a, b, length, length);
+    finish<SipHash13::kFinalRounds>(d, a, b, digests + i);
+  }
+}
+
+// The words of a seed: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
+// NOLINTNEXTLINE(misc-use-internal-linkage): as finish_sums
+void expand_seed(const std::array<std::uint64_t, 4>& state, SeedWords& words) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  static_assert(std::tuple_size_v<SeedWords> % (2 * hn::MaxLanes(Tag())) == 0);
+  constexpr int kRounds = 2;
+  constexpr int kFinalRounds = 4;
+  const Vector length = hn::Set(d, std::uint64_t{sizeof(std::uint64_t)} << SipHash13::kLengthShift);
+  for (std::size_t i = 0; i < kSeedWords; i += 2 * lanes) {
+    Lanes a(d, state);
+    Lanes b(d, state);
+    absorb<kRounds>(a, b, hn::Iota(d, i), hn::Iota(d, i + lanes));
+    absorb<kRounds>(a, b, length, length);
+    finish<kFinalRounds>(d, a, b, words.data() + i);
   }
 }
 
@@ -131,6 +163,7 @@ namespace mankai::nh_siphash {
 namespace {
 
 HWY_EXPORT(finish_sums);
+HWY_EXPORT(expand_seed);
 
 __extension__ using Wide = unsigned __int128;
 
@@ -285,37 +318,13 @@ void digest_each(const ExpandedKey& key, std::span<const Key> keys, std::span<Di
   }
 }
 
-// The words of a seed: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
-class SeedStream {
- public:
-  explicit SeedStream(const std::array<std::uint64_t, 2>& seed) noexcept {
-    static_assert(sizeof(seed) == crypto_shorthash_siphash24_KEYBYTES);
-    std::memcpy(seed_.data(), seed.data(), seed_.size());
-  }
-  [[nodiscard]] std::uint64_t next() noexcept {
-    std::array<unsigned char, sizeof(std::uint64_t)> counter;
-    std::memcpy(counter.data(), &counter_, counter.size());
-    ++counter_;
-    std::array<unsigned char, crypto_shorthash_siphash24_BYTES> out;
-    crypto_shorthash_siphash24(out.data(), counter.data(), counter.size(), seed_.data());
-    std::uint64_t word = 0;
-    std::memcpy(&word, out.data(), sizeof(word));
-    return word;
-  }
-
- private:
-  std::array<unsigned char, crypto_shorthash_siphash24_KEYBYTES> seed_;
-  std::uint64_t counter_ = 0;
-};
-
 void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept {
-  SeedStream words(seed);
-  const std::uint64_t first = words.next();
-  const std::uint64_t second = words.next();
-  key.state = SipHash13::initial_state({first, second});
-  key.length_addend = words.next();
-  key.length_factor = words.next();
-  std::ranges::generate(key.words, [&] { return words.next(); });
+  SeedWords words;
+  HWY_DYNAMIC_DISPATCH(expand_seed)(SipHash13::initial_state(seed), words);
+  key.state = SipHash13::initial_state({words[0], words[1]});
+  key.length_addend = words[2];
+  key.length_factor = words[3];
+  std::copy_n(words.begin() + kFirstWords, key.words.size(), key.words.begin());
   key.seed = seed;
   key.is_made = true;
 }

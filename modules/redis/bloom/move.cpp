@@ -44,7 +44,7 @@ Result<void> load_header_of_redisbloom(const Call& call, BloomLookup& lookup, st
   if (!limit.would_grant(made->redisbloom()->cells_bytes())) {
     return refuse(memory_error(kNoMemory));
   }
-  lookup.set(std::make_unique<BloomKey>(std::move(*made)));
+  lookup.set(BloomKey::create(std::move(*made)));
   return {};
 }
 
@@ -143,7 +143,7 @@ Answer bloom_load(Call& call) {
     return refuse(made.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory)
                                                                : "ERR bloom object decoding failed");
   }
-  lookup.set(std::make_unique<BloomKey>(std::move(*made)));
+  lookup.set(BloomKey::create(std::move(*made)));
   engine.replicate_verbatim(call.context());
   call.key_changed("bf.load");
   return call.ok();

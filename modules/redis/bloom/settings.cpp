@@ -149,8 +149,8 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
     return;
   }
   const HashText hash = hash_text(settings.hash);
-  const SecondsText ttl = seconds_text(settings.max_ttl);
-  const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+  SecondsText ttl{};
+  SecondsText resolution{};
   // The options that some filters have come last; the format ends before those that this one has not.
   std::array<const char*, 5> options{};
   std::size_t count = 0;
@@ -158,7 +158,9 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
     options[count++] = "DELETABLE";
   }
   if (settings.max_ttl != Duration::zero()) {
-    for (const char* word : {"TTL", ttl.data(), "RESOLUTION", resolution.data()}) {
+    ttl = seconds_text(settings.max_ttl);
+    resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+    for (const char* word : std::array<const char*, 4>{"TTL", ttl.data(), "RESOLUTION", resolution.data()}) {
       options[count++] = word;
     }
   }

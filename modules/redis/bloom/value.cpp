@@ -11,13 +11,11 @@
 namespace mankai::redis {
 namespace {
 
-constexpr double kTightening = 0.5;
-
 Growth growth_of(const BloomSettings& settings) noexcept {
   if (settings.is_nonscaling) {
-    return {.factor = 1, .tightening = kTightening, .bound = FprBound::first};
+    return {.factor = 1, .tightening = TinyBloom::kTightening, .bound = FprBound::first};
   }
-  return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
+  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = FprBound::total};
 }
 
 template <class Filter>
@@ -97,11 +95,7 @@ Result<BloomValue> BloomValue::of(Result<Made> filter, bool is_nonscaling) {
   if (!filter) {
     return std::unexpected(std::move(filter.error()));
   }
-  if constexpr (std::is_same_v<Made, ScalableBloom>) {
-    return BloomValue(std::move(*filter), is_nonscaling);
-  } else {
-    return BloomValue(std::make_unique<Made>(std::move(*filter)), is_nonscaling);
-  }
+  return BloomValue(std::make_unique<Made>(std::move(*filter)), is_nonscaling);
 }
 
 Result<void> BloomValue::check_cuckoo(const BloomSettings& settings) {
@@ -203,6 +197,16 @@ BloomSettings BloomValue::settings() const noexcept {
   });
 }
 
+std::optional<Growth> BloomValue::growth() const noexcept {
+  return visit([]<class F>(const F& filter) -> std::optional<Growth> {
+    if constexpr (requires { filter.growth(); }) {
+      return filter.growth();
+    } else {
+      return std::nullopt;
+    }
+  });
+}
+
 std::uint64_t BloomValue::capacity_keys() const noexcept {
   return visit([](const auto& filter) { return filter.capacity_keys(); });
 }
@@ -262,6 +266,8 @@ ImageParts BloomValue::parts() const {
   ImageParts parts = visit([]<class F>(const F& filter) {
     if constexpr (kIsForeign<F>) {
       return ImageParts();
+    } else if constexpr (std::is_same_v<F, TinyBloom>) {
+      return filter.parts();
     } else {
       return parts_of(filter);
     }
@@ -271,17 +277,6 @@ ImageParts BloomValue::parts() const {
     bind_to_moment(parts);
   }
   return parts;
-}
-
-std::optional<std::size_t> BloomValue::foreign_format() const noexcept {
-  if (std::holds_alternative<std::unique_ptr<takeover::BloomChain>>(filter_)) {
-    return 0;
-  }
-  if (is_of_valkey_bloom()) {
-    return 1;
-  }
-  return std::holds_alternative<std::unique_ptr<ConvertedBloom>>(filter_) ? std::optional<std::size_t>(2)
-                                                                          : std::nullopt;
 }
 
 bool BloomValue::is_taken_over() const noexcept {
@@ -365,7 +360,48 @@ Result<BloomValue> BloomValue::copy_foreign() const {
   });
 }
 
+std::size_t BloomValue::bytes_beside() const noexcept {
+  const auto* filter = std::get_if<std::unique_ptr<ScalableBloom>>(&filter_);
+  return filter != nullptr ? TinyBloom::cells_for(**filter) : 0;
+}
+
+void BloomValue::settle(std::span<std::byte> place) noexcept {
+  const auto filter = std::move(std::get<std::unique_ptr<ScalableBloom>>(filter_));
+  filter_.emplace<TinyBloom>(*filter, place);
+}
+
+void BloomValue::leave_key() {
+  if (tiny() == nullptr) {
+    return;
+  }
+  auto filter = tiny()->full();
+  if (!filter) {
+    throw std::bad_alloc();
+  }
+  left_ = static_cast<std::uint8_t>(tiny()->cells_bytes() / kCacheLineBytes);
+  filter_ = std::make_unique<ScalableBloom>(std::move(*filter));
+}
+
+AddReport BloomValue::add_beside_key(TinyBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
+  const AddReport report =
+      add_in_order(filter, digests, seen, false,
+                   [&](std::span<const Digest> some, std::span<bool> known) { observe(filter, some, known); });
+  if (report.stop == AddStop::none || is_nonscaling_) {
+    return report;
+  }
+  try {
+    leave_key();
+  } catch (const std::bad_alloc&) {
+    return {.done = report.done, .stop = AddStop::out_of_memory};
+  }
+  const AddReport rest = add_window(digests.subspan(report.done), seen.subspan(report.done));
+  return {.done = report.done + rest.done, .stop = rest.stop};
+}
+
 AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool> seen) {
+  if (auto* small = std::get_if<TinyBloom>(&filter_); small != nullptr) {
+    return add_beside_key(*small, digests, seen);
+  }
   return visit([&]<class F>(F& filter) {
     if constexpr (kIsForeign<F>) {
       return AddReport();
@@ -382,6 +418,7 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
   if (foreign_format()) {
     return add_foreign(keys, fresh);
   }
+  prefetch();
   const Hasher hash = hasher();
   std::array<Digest, kHashWindow> window;
   AddReport total;
@@ -414,6 +451,7 @@ AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::s
 }
 
 void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
+  prefetch();
   visit([&]<class F>(const F& filter) {
     if constexpr (kIsForeign<F>) {
       filter.may_contain(keys, outcomes);
@@ -460,8 +498,7 @@ Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys
     return fail(ErrorCode::invalid_argument,
                 "the filters hash with different seeds: make one from the other with COPY and BF.CLEAR");
   }
-  if (mine.capacity_keys != theirs.capacity_keys || mine.fpr != theirs.fpr ||
-      std::get<ScalableBloom>(filter_).growth() != std::get<ScalableBloom>(other.filter_).growth()) {
+  if (mine.capacity_keys != theirs.capacity_keys || mine.fpr != theirs.fpr || growth() != other.growth()) {
     return fail(ErrorCode::invalid_argument, "the filters were reserved with different parameters");
   }
   if (is_nonscaling_ && keys_before + other.keys_inserted() > capacity_keys()) {
@@ -472,28 +509,47 @@ Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys
 
 Result<void> BloomValue::merge(const BloomValue& other) {
   MANKAI_TRY(check_merge(other, keys_inserted()));
-  return std::get<ScalableBloom>(filter_).merge(std::get<ScalableBloom>(other.filter_));
+  leave_key();
+  auto& filter = *std::get<std::unique_ptr<ScalableBloom>>(filter_);
+  if (other.tiny() != nullptr) {
+    MANKAI_ASSIGN(const auto source, other.tiny()->full());
+    return filter.merge(source);
+  }
+  return filter.merge(*std::get<std::unique_ptr<ScalableBloom>>(other.filter_));
 }
 
 std::size_t BloomValue::memory_pieces() const noexcept {
-  return visit([](const auto& filter) { return filter.memory_pieces(); });
+  return visit([]<class F>(const F& filter) {
+    if constexpr (std::is_same_v<F, TinyBloom>) {
+      return std::size_t{0};  // it moves with its key
+    } else {
+      return filter.memory_pieces();
+    }
+  });
 }
 
 void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
-  visit([&](auto& filter) { filter.relocate(piece, mover); });
+  visit([&]<class F>(F& filter) {
+    if constexpr (!std::is_same_v<F, TinyBloom>) {
+      filter.relocate(piece, mover);
+    }
+  });
 }
 
 std::size_t BloomValue::heap_bytes() const noexcept {
-  return visit([]<class F>(const F& filter) {
-    const std::size_t object = std::is_same_v<F, ScalableBloom> ? 0 : engine_bytes(sizeof(F));
-    if constexpr (requires { filter.heap_bytes(); }) {
-      return object + filter.heap_bytes();
-    } else if constexpr (kIsForeign<F>) {
-      return object + heap_bytes_of_links(filter);
-    } else {
-      return object + heap_bytes_of(filter);
-    }
-  });
+  const std::size_t left = left_ * kCacheLineBytes;
+  return left + visit([]<class F>(const F& filter) {
+           const std::size_t object = engine_bytes(sizeof(F));
+           if constexpr (std::is_same_v<F, TinyBloom>) {
+             return filter.cells_bytes();
+           } else if constexpr (requires { filter.heap_bytes(); }) {
+             return object + filter.heap_bytes();
+           } else if constexpr (kIsForeign<F>) {
+             return object + heap_bytes_of_links(filter);
+           } else {
+             return object + heap_bytes_of(filter);
+           }
+         });
 }
 
 }  // namespace mankai::redis

@@ -11,6 +11,8 @@
 /// often as it was added. Deletable filters of older dumps, of rates that no cuckoo filter reaches, and with an
 /// expansion that is not a power of 2, are Bloom filters of counters (scalable-counting-bloom).
 ///
+/// A filter of few items is kept in the memory of its key (TinyBloom), from when the key is made until it grows.
+///
 /// Filters that were taken over from RedisBloom or valkey-bloom stay in their layout and grow by their rules, unless
 /// MANKAI.CONVERT makes them grow by our sub-filters.
 
@@ -30,6 +32,7 @@
 #include "mankai/takeover/bloom_chain.hpp"
 #include "mankai/takeover/valkey_bloom.hpp"
 #include "modules/redis/bloom/converted.hpp"
+#include "modules/redis/bloom/tiny.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/layout.hpp"
 #include "modules/redis/image/add.hpp"
@@ -70,6 +73,17 @@ class BloomValue {
       Format{.type_name = takeover::ValkeyBloom::kTypeName, .version = takeover::ValkeyBloom::kEncver},
       Format{.type_name = ConvertedBloom::kTypeName, .version = ConvertedBloom::kEncver}};
 
+  // What a filter has left behind stays with the key.
+  BloomValue(BloomValue&& other) noexcept : filter_(std::move(other.filter_)), is_nonscaling_(other.is_nonscaling_) {}
+  BloomValue& operator=(BloomValue&& other) noexcept {
+    filter_ = std::move(other.filter_);
+    is_nonscaling_ = other.is_nonscaling_;
+    return *this;
+  }
+  BloomValue(const BloomValue&) = delete;
+  BloomValue& operator=(const BloomValue&) = delete;
+  ~BloomValue() = default;
+
   /// Returns whether a cuckoo filter can have the settings. Errors: invalid_argument.
   [[nodiscard]] static Result<void> check_cuckoo(const BloomSettings& settings);
   /// Errors: out_of_space; invalid_argument for an impossible rate, or for a TTL and `!check_cuckoo`.
@@ -78,7 +92,11 @@ class BloomValue {
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
 
   // See TakenOverValue.
-  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept;
+  [[nodiscard]] std::optional<std::size_t> foreign_format() const noexcept {
+    constexpr std::size_t kFirst = std::variant_size_v<Filter> - kForeignFormats.size();
+    const std::size_t index = filter_.index();
+    return index < kFirst ? std::nullopt : std::optional(index - kFirst);
+  }
   [[nodiscard]] static Result<BloomValue> load_foreign(takeover::FieldReader& reader, std::size_t format, int version);
   void save_foreign(takeover::FieldWriter& writer) const;
   void rewrite_foreign(const EmitCommand& emit) const;
@@ -129,7 +147,7 @@ class BloomValue {
   [[nodiscard]] const Cuckoo* expiring() const noexcept { return const_cast<BloomValue*>(this)->expiring(); }
   /// Whether adding a key that is found changes the filter.
   [[nodiscard]] bool counts_repeats() const noexcept {
-    return !std::holds_alternative<ScalableBloom>(filter_) && !foreign_format();
+    return !std::holds_alternative<std::unique_ptr<ScalableBloom>>(filter_) && tiny() == nullptr && !foreign_format();
   }
   /// Without times to live.
   [[nodiscard]] BloomSettings settings() const noexcept;
@@ -144,6 +162,13 @@ class BloomValue {
   [[nodiscard]] ImageParts parts() const;
   /// Bytes that the filter allocates from the engine, without this object.
   [[nodiscard]] std::size_t heap_bytes() const noexcept;
+
+  /// Bytes of the cells, if the filter could be kept in the memory of its key; else 0.
+  [[nodiscard]] std::size_t bytes_beside() const noexcept;
+  /// Moves the cells there. Pre: `place` has `bytes_beside()` bytes; see TinyBloom.
+  void settle(std::span<std::byte> place) noexcept;
+  /// Whether the filter is not in the memory of its key, but could be, or has left it behind: a new key takes less.
+  [[nodiscard]] bool wants_new_key() const noexcept { return tiny() == nullptr && (bytes_beside() != 0 || left_ != 0); }
 
   /// The pieces of memory, as in GrowingFilter, and a move of one of them.
   [[nodiscard]] std::size_t memory_pieces() const noexcept;
@@ -163,10 +188,11 @@ class BloomValue {
   }
 
  private:
-  // Most keys are plain filters, and there may be very many of them: the larger ones are allocated apart.
-  using Filter = std::variant<ScalableBloom, std::unique_ptr<ScalableCountingBloom>, std::unique_ptr<Cuckoo>,
-                              std::unique_ptr<takeover::BloomChain>, std::unique_ptr<takeover::ValkeyBloom>,
-                              std::unique_ptr<ConvertedBloom>>;
+  // Most keys are small filters, and there may be very many of them: the larger ones are allocated apart. Those of
+  // foreign formats come last, in the order of these.
+  using Filter = std::variant<std::unique_ptr<ScalableBloom>, TinyBloom, std::unique_ptr<ScalableCountingBloom>,
+                              std::unique_ptr<Cuckoo>, std::unique_ptr<takeover::BloomChain>,
+                              std::unique_ptr<takeover::ValkeyBloom>, std::unique_ptr<ConvertedBloom>>;
 
   BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
   template <class Made>
@@ -191,12 +217,23 @@ class BloomValue {
   decltype(auto) visit(const Use& use) {
     return std::visit([&](auto& held) { return use_held(held, use); }, filter_);
   }
+  [[nodiscard]] const TinyBloom* tiny() const noexcept { return std::get_if<TinyBloom>(&filter_); }
+  void prefetch() const noexcept {
+    if (const TinyBloom* filter = tiny(); filter != nullptr) {
+      filter->prefetch();
+    }
+  }
+  /// Lets the filter leave the memory of its key. Errors: std::bad_alloc, with nothing changed.
+  void leave_key();
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
+  AddReport add_beside_key(TinyBloom& filter, std::span<const Digest> digests, std::span<bool> seen);
   AddReport add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh);
   [[nodiscard]] Hasher hasher() const noexcept;
+  [[nodiscard]] std::optional<Growth> growth() const noexcept;
 
-  [[no_unique_address]] Filter filter_;  // its last bytes are free for the flag
+  [[no_unique_address]] Filter filter_;  // its last bytes are free for the next members
   bool is_nonscaling_;
+  std::uint8_t left_ = 0;  ///< cache lines of the key's memory that the filter has left behind
 };
 
 }  // namespace mankai::redis

@@ -54,21 +54,24 @@ Answer bloom_merge(Call& call) {
     if (!like) {
       return refuse(memory_error(kNoMemory));
     }
-    created = std::make_unique<BloomKey>(std::move(*like));
+    created = BloomKey::create(std::move(*like));
   }
   BloomValue& destination = created != nullptr ? *created->value() : *lookup.value();
   if (const auto possible = check_all(destination, sources); !possible) {
     return refuse("ERR " + possible.error().detail);
   }
   const std::size_t merged = merge_all(destination, sources);
+  const bool is_complete = merged == sources.size();
+  sources.close();
   if (merged > 0) {
     engine.replicate(call.context(), "BF.MERGE", "sv", call.key(), call.arguments().data() + 2, merged);
     if (created != nullptr) {
       lookup.set(std::move(created));
     }
+    fit_key(lookup);
     call.key_changed("bf.merge");
   }
-  return merged == sources.size() ? Answer(call.ok()) : refuse(memory_error(kNoMemory));
+  return is_complete ? Answer(call.ok()) : refuse(memory_error(kNoMemory));
 }
 
 Answer bloom_clear(Call& call) {
@@ -82,7 +85,7 @@ Answer bloom_clear(Call& call) {
     if (!like) {
       return refuse(memory_error(kNoMemory));
     }
-    lookup.replace(std::make_unique<BloomKey>(std::move(*like)));  // a converted filter becomes one of ours
+    lookup.replace(BloomKey::create(std::move(*like)));  // a converted filter becomes one of ours
     engine.replicate_verbatim(call.context());
     call.key_changed("bf.clear");
   }

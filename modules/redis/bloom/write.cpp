@@ -89,7 +89,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
     if (!made) {
       return std::unexpected(not_created(made.error()));
     }
-    created = std::make_unique<BloomKey>(std::move(*made));
+    created = BloomKey::create(std::move(*made));
   }
   BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
   if (is_too_much(call, work_of_adding(value.work_shape(), batch.keys().size()))) {
@@ -106,15 +106,21 @@ Answer add_keys(const Call& call, const AddRequest& request) {
 
   const bool has_changed =
       value.counts_repeats() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
-  if (created != nullptr) {
+  const bool is_foreign = value.foreign_format().has_value();
+  const char* error = stop_error(value, report.stop);
+  const bool is_created = created != nullptr;
+  if (is_created) {
     lookup.set(std::move(created));
+  }
+  fit_key(lookup);  // `value` may be elsewhere now
+  if (is_created) {
     call.key_changed(kReserveEvent);
   }
   if (has_changed) {
-    replicate_add(call, request, report, value.foreign_format().has_value());
+    replicate_add(call, request, report, is_foreign);
     call.key_changed("bf.add");
   }
-  return reply_add(call, request, report, fresh, stop_error(value, report.stop));
+  return reply_add(call, request, report, fresh, error);
 }
 
 /// Reads the options of BF.RESERVE after its capacity.

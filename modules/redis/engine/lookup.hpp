@@ -87,6 +87,8 @@ class Sources {
     }
     return {};
   }
+  /// Closes the keys. Before a key that may be among them is replaced: the engine still reads the value on closing.
+  void close() noexcept { lookups_.clear(); }
   [[nodiscard]] std::size_t size() const noexcept { return lookups_.size(); }
   [[nodiscard]] const KeyValue& key(std::size_t index) const noexcept { return *lookups_[index]->found(); }
   [[nodiscard]] const auto& operator[](std::size_t index) const noexcept { return *lookups_[index]->value(); }

@@ -226,6 +226,10 @@ std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + s
 
 std::uint64_t engine_blocks_moved() noexcept { return blocks_moved.load(std::memory_order_relaxed); }
 
+void count_engine_bytes(std::ptrdiff_t bytes) noexcept {
+  bytes_in_use.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+}
+
 std::uint64_t engine_bytes_in_use() noexcept { return bytes_in_use.load(std::memory_order_relaxed); }
 
 }  // namespace mankai::redis

@@ -54,6 +54,8 @@ class MemoryLimit {
 
 [[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;
 
+/// Adds cells that are not of `engine_memory()` to the next. Threads: safe.
+void count_engine_bytes(std::ptrdiff_t bytes) noexcept;
 /// Bytes of all filters' cells, and how often the engine has moved a block of them. Threads: safe.
 [[nodiscard]] std::uint64_t engine_bytes_in_use() noexcept;
 [[nodiscard]] std::uint64_t engine_blocks_moved() noexcept;

@@ -3,21 +3,44 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <variant>
 
+#include "mankai/base/bits.hpp"
 #include "modules/redis/engine/fields.hpp"
+#include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/lookup.hpp"
 #include "modules/redis/image/pieces.hpp"
 
 namespace mankai::redis {
 
+/// Whether small values keep their cells in the memory of their key.
+template <class Value>
+concept SettlingValue = requires(Value& value, std::span<std::byte> place) { value.settle(place); };
+
 /// A value, or an incomplete one. See KeyContent.
 template <ImageValue Value>
 class ImageKey {
  public:
+  /// A key in memory that fits the value. Errors: std::bad_alloc, with the value unchanged.
+  [[nodiscard]] static std::unique_ptr<ImageKey> create(Value&& value) {
+    if constexpr (SettlingValue<Value>) {
+      if (const Beside beside{value.bytes_beside()}; beside.bytes != 0) {
+        std::unique_ptr<ImageKey> key(new (beside) ImageKey(std::move(value)));
+        key->value()->settle({key->beside(), beside.bytes});
+        return key;
+      }
+    }
+    return std::make_unique<ImageKey>(std::move(value));
+  }
+  // A key may be larger than its class.
+  static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
+  static void operator delete(void* data) noexcept { ::operator delete(data); }
+
   /// The family's own format, and those of values that were taken over.
   static constexpr auto kFormats = [] {
     constexpr Format kOwn{.type_name = Value::kFamily.type_name};
@@ -108,23 +131,45 @@ class ImageKey {
 
   [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<ImageKey>::alive(); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    return sizeof(ImageKey) + (value() != nullptr ? value()->heap_bytes() : assembly()->memory_bytes());
+    return kObjectBytes + (value() != nullptr ? value()->heap_bytes() : assembly()->memory_bytes());
   }
 
  private:
+  static constexpr std::size_t kObjectBytes =
+      SettlingValue<Value> ? align_up(sizeof(ImageKey), kCacheLineBytes) : sizeof(ImageKey);
+
+  /// Cells in the memory of a key, behind the object.
+  struct Beside {
+    std::size_t bytes;
+  };
+  // The usual allocator aligns blocks of a multiple of 64 bytes by itself.
+  static void* operator new(std::size_t /*bytes*/, const Beside& beside) {
+    void* data = ::operator new(kObjectBytes + beside.bytes);
+    if (reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0) {
+      return data;
+    }
+    ::operator delete(data);
+    return ::operator new(kObjectBytes + beside.bytes + kCacheLineBytes);
+  }
+  static void operator delete(void* data, const Beside& /*beside*/) noexcept { ::operator delete(data); }
+  [[nodiscard]] std::byte* beside() noexcept {
+    auto* const start = reinterpret_cast<std::byte*>(this);
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    return start + (align_up<std::uintptr_t>(address + kObjectBytes, kCacheLineBytes) - address);
+  }
+
   static Result<std::unique_ptr<ImageKey>> make(Result<Assembly> begun) {
     if (!begun) {
       return std::unexpected(begun.error());
     }
-    auto key = std::make_unique<ImageKey>(std::move(*begun));
-    MANKAI_TRY(key->finish_if_complete());
-    return key;
+    return begun->is_complete() ? make(Value::from_image(begun->finish()))
+                                : std::make_unique<ImageKey>(std::move(*begun));
   }
-  static Result<std::unique_ptr<ImageKey>> make(Result<Value> taken_over) {
-    if (!taken_over) {
-      return std::unexpected(taken_over.error());
+  static Result<std::unique_ptr<ImageKey>> make(Result<Value> made) {
+    if (!made) {
+      return std::unexpected(made.error());
     }
-    return std::make_unique<ImageKey>(std::move(*taken_over));
+    return create(std::move(*made));
   }
   void write(takeover::FieldWriter& writer) const {
     if constexpr (TakenOverValue<Value>) {
@@ -141,5 +186,15 @@ class ImageKey {
 
 template <ImageValue Value>
 using ImageLookup = Lookup<ImageKey<Value>>;
+
+/// After a change: moves the value to a new key if that takes less memory. Pointers to the value become invalid.
+template <class KeyValue>
+void fit_key(Lookup<KeyValue>& lookup) noexcept {
+  if constexpr (requires { lookup.value()->wants_new_key(); }) {
+    if (lookup.value() != nullptr && lookup.value()->wants_new_key()) {
+      guarded([&] { lookup.replace(KeyValue::create(std::move(*lookup.value()))); }, [] {});
+    }
+  }
+}
 
 }  // namespace mankai::redis

@@ -98,6 +98,7 @@ Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event
     call.key_changed("del");
     return refuse(kBadData);
   }
+  fit_key(lookup);
   engine.replicate_verbatim(call.context());
   call.key_changed(event);
   return call.ok();

@@ -22,7 +22,7 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
   if (!made) {
     return std::unexpected(refused(made.error()));
   }
-  auto key = std::make_unique<ImageKey<Value>>(std::move(*made));
+  auto key = ImageKey<Value>::create(std::move(*made));
   if constexpr (std::invocable<const Tell&, const Call&, const Settings&, const Value&>) {
     tell(call, settings, *key->value());
   } else {
@@ -42,7 +42,7 @@ Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const
   if (!made) {
     return std::unexpected(not_made(made.error()));
   }
-  lookup.set(std::make_unique<ImageKey<Value>>(std::move(*made)));
+  lookup.set(ImageKey<Value>::create(std::move(*made)));
   replicate_reserve(call, command, settings);
   return {};
 }
