@@ -32,12 +32,16 @@ std::size_t choice_of(const Json& object, const char* key, std::span<const std::
   return static_cast<std::size_t>(found - words.begin());
 }
 
-bool is_condition_stated(const Json& claim) { return choice_of(claim, "condition_by", kWhose, "ours") == 0; }
+constexpr std::array<std::string_view, 3> kConditionBy = {"ours", "source", "source-only"};
+
+ConditionBy condition_by(const Json& claim) {
+  return static_cast<ConditionBy>(choice_of(claim, "condition_by", kConditionBy, "ours"));
+}
 
 // A claim with a condition of ours is expected to depend on it.
 Verdict verdict_of(const Json& claim) {
-  const auto usual =
-      name(claim.contains("condition") && !is_condition_stated(claim) ? Verdict::depends : Verdict::reproduced);
+  const bool is_ours = claim.contains("condition") && condition_by(claim) == ConditionBy::ours;
+  const auto usual = name(is_ours ? Verdict::depends : Verdict::reproduced);
   const std::string word = claim.value("recorded", std::string(usual));
   for (const Verdict verdict : {Verdict::reproduced, Verdict::refuted, Verdict::depends}) {
     if (word == name(verdict)) {
@@ -76,7 +80,7 @@ Claim claim_of(const Json& json) {
           .formula = text(json, "formula"),
           .unit = text(json, "unit"),
           .condition = text(json, "condition"),
-          .is_condition_stated = is_condition_stated(json),
+          .condition_by = condition_by(json),
           .kind = static_cast<ClaimKind>(choice_of(json, "kind", kKinds, "counted")),
           .tolerance = tolerance_of(json),
           .threshold = threshold_of(json),
@@ -186,7 +190,7 @@ Json object(const Outcome& outcome, const Claim& claim, const Context& context) 
   object["changes_at"] = changes_at(claim);
   object["margin_reason"] = claim.margin_reason;
   object["condition"] = claim.condition;
-  object["condition_by"] = claim.condition.empty() ? "" : kWhose.at(claim.is_condition_stated ? 0 : 1);
+  object["condition_by"] = claim.condition.empty() ? "" : kConditionBy.at(static_cast<std::size_t>(claim.condition_by));
   object["otherwise"] = claim.otherwise ? lab::object(*claim.otherwise) : Json();
   object["verdict"] = name(claim.verdict);
   object["reason"] = claim.reason;

@@ -94,10 +94,10 @@ Verdict judge(const Claim& claim) noexcept {
     return holds ? Verdict::reproduced : Verdict::refuted;
   }
   const bool is_decisive = !keeps(*claim.otherwise, claim.tolerance);
-  if (claim.is_condition_stated) {
+  if (claim.condition_by == ConditionBy::source_only) {
     return is_decisive ? Verdict::reproduced : Verdict::refuted;
   }
-  return is_decisive ? Verdict::depends : Verdict::reproduced;
+  return is_decisive && claim.condition_by == ConditionBy::ours ? Verdict::depends : Verdict::reproduced;
 }
 
 double changes_at(const Claim& claim) noexcept {
@@ -243,12 +243,14 @@ Result<void> measure_all(std::initializer_list<Measure*> measures, const Context
   return {};
 }
 
-Result<Outcome> run(const Source& source, const Context& context, std::size_t seeds) {
-  MANKAI_ASSIGN(auto outcome, run_once(source, context));
-  Context next = context;
-  for (std::size_t i = 1; i < seeds; ++i) {
-    ++next.seed;
-    MANKAI_ASSIGN(const auto other, run_once(source, next));
+namespace {
+
+// Measures with so many seeds after the context's. A claim has the verdict of most seeds, the first one's if others
+// have as many.
+Result<void> add_seeds(Outcome& outcome, const Source& source, Context context, std::size_t seeds) {
+  for (std::size_t i = 0; i < seeds; ++i) {
+    ++context.seed;
+    MANKAI_ASSIGN(const auto other, run_once(source, context));
     outcome.seconds += other.seconds;
     for (Claim& claim : outcome.findings.claims()) {
       const auto same = std::ranges::find(other.findings.claims(), claim.id, &Claim::id);
@@ -257,7 +259,31 @@ Result<Outcome> run(const Source& source, const Context& context, std::size_t se
       }
     }
   }
+  for (Claim& claim : outcome.findings.claims()) {
+    const auto most = std::ranges::max_element(claim.verdicts);
+    if (*most > claim.verdicts.at(static_cast<std::size_t>(claim.verdict))) {
+      claim.verdict = static_cast<Verdict>(most - claim.verdicts.begin());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Outcome> run(const Source& source, const Context& context, std::size_t seeds) {
+  MANKAI_ASSIGN(auto outcome, run_once(source, context));
+  MANKAI_TRY(add_seeds(outcome, source, context, seeds - 1));
   return outcome;
+}
+
+Result<void> confirm(Outcome& outcome, const Context& context) {
+  Source unexpected = outcome.source;
+  std::erase_if(unexpected.parts, [&outcome](const Part& part) {
+    return std::ranges::all_of(outcome.findings.claims(), [&part](const Claim& claim) {
+      return claim.part != part.title || claim.verdict == Verdict::skipped || claim.is_as_recorded();
+    });
+  });
+  return unexpected.parts.empty() ? Result<void>() : add_seeds(outcome, unexpected, context, 2);
 }
 
 Result<Outcome> run_claim(const Source& source, std::string_view id, const Context& context, std::size_t seeds) {

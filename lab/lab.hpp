@@ -96,6 +96,13 @@ enum class ClaimKind : std::uint8_t {
 };
 inline constexpr std::size_t kClaimKinds = 4;
 
+/// Who says that a claim holds under its condition.
+enum class ConditionBy : std::uint8_t {
+  ours,         ///< the source does not state it
+  source,       ///< the source states it
+  source_only,  ///< the source says that the claim holds under it only
+};
+
 struct Claim {
   std::string id;            ///< unique within its source; letters, digits and hyphens
   std::string part{};        ///< title of the part that measures it
@@ -107,7 +114,7 @@ struct Claim {
   std::string formula;       ///< how the expected value is computed
   std::string unit{};        ///< of expected and measured; empty for a share or a ratio
   std::string condition{};   ///< under which it holds; with `otherwise` only
-  bool is_condition_stated = false;  ///< by the source itself
+  ConditionBy condition_by = ConditionBy::ours;
   ClaimKind kind = ClaimKind::counted;
   Tolerance tolerance{};
   Threshold threshold{};
@@ -127,13 +134,13 @@ struct Claim {
   [[nodiscard]] std::size_t seeds() const noexcept;
   /// The number of seeds whose verdict is not the most frequent one.
   [[nodiscard]] std::size_t flips() const noexcept;
-  /// Whether more than one seed in ten flips. Three standard errors let one in 370 do so by chance.
-  [[nodiscard]] bool is_unstable() const noexcept { return 10 * flips() > seeds(); }
+  /// Whether more than one seed in ten flips, of ten or more. Three standard errors let one in 370 do so by chance.
+  [[nodiscard]] bool is_unstable() const noexcept { return seeds() >= 10 && 10 * flips() > seeds(); }
 };
 
 /// Returns the verdict of a measured claim. With two sides it is `depends` if the first keeps the relation and the
-/// other does not, reproduced if both do, and else refuted. If the source states the condition, it is reproduced if the
-/// first keeps the relation and the other does not, and else refuted.
+/// other does not, reproduced if both do, and else refuted. Under a condition of the source it is reproduced if the
+/// first does; if it is to be the only one, the other must not.
 [[nodiscard]] Verdict judge(const Claim& claim) noexcept;
 
 /// Returns the expected value nearest to the claim's at which the verdict is another one; NaN if there is none, or the
@@ -353,9 +360,13 @@ struct Outcome {
   double seconds = 0;
 };
 
-/// Measures a source with so many seeds from the context's on. The findings are the first seed's, with the verdicts of
-/// all. Errors: the first part's that cannot continue.
+/// Measures a source with so many seeds from the context's on. The findings are the first seed's, with the verdict that
+/// most seeds have. Errors: the first part's that cannot continue.
 [[nodiscard]] Result<Outcome> run(const Source& source, const Context& context, std::size_t seeds = 1);
+
+/// Measures the parts of claims whose verdicts are not as recorded with two more seeds, so that chance does not decide.
+/// Pre: one seed was measured. Errors: as run.
+[[nodiscard]] Result<void> confirm(Outcome& outcome, const Context& context);
 
 /// Runs only the parts that may measure the claim, until one does; the findings are that claim. Errors: not_found if
 /// none does.

@@ -21,8 +21,10 @@ double student_factor(double degrees) noexcept {
 
 Estimate share(std::uint64_t yes, std::uint64_t trials) noexcept {
   const auto n = static_cast<double>(trials);
-  const double shrunk = (static_cast<double>(yes) + 1) / (n + 2);
-  return {.value = static_cast<double>(yes) / n, .error = std::sqrt(shrunk * (1 - shrunk) / n)};
+  // Wilson's center for three standard errors: the error of a small count is that of the shares that it may come from.
+  constexpr double kSquare = 9;
+  const double center = (static_cast<double>(yes) + kSquare / 2) / (n + kSquare);
+  return {.value = static_cast<double>(yes) / n, .error = std::sqrt(center * (1 - center) / (n + kSquare))};
 }
 
 Estimate mean(std::span<const double> samples) noexcept {

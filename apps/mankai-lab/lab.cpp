@@ -76,7 +76,13 @@ lab::Context with_progress(lab::Context context, const std::string& source) {
 Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& sources, const LabRequest& request) {
   std::vector<lab::Outcome> outcomes;
   for (const lab::Source& source : sources) {
-    auto outcome = lab::run(source, with_progress(request.context, source.name), request.seeds);
+    const lab::Context context = with_progress(request.context, source.name);
+    auto outcome = lab::run(source, context, request.seeds);
+    if (outcome && request.seeds == 1) {
+      if (const auto confirmed = lab::confirm(*outcome, context); !confirmed) {
+        outcome = std::unexpected(confirmed.error());
+      }
+    }
     show_step("");
     MANKAI_TRY(outcome);
     outcomes.push_back(std::move(*outcome));
