@@ -28,6 +28,7 @@ th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); 
   vertical-align: bottom; }
 td { border-bottom: 1px solid var(--rule); padding: .5rem .7rem .5rem 0; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.claims .group th { padding-top: 1.6rem; font-size: 1rem; }
 .claims td:first-child { min-width: 17rem; }
 .claims td.number, .claims td:nth-child(4) { min-width: 6rem; white-space: normal; }
 .claims td:last-child { min-width: 15rem; }
@@ -53,7 +54,7 @@ dd { margin: .1rem 0 0 0; }
   body { padding: 1.2rem 1rem 3rem; } h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
   figure svg { min-width: 36rem; }
   .claims thead { display: none; }
-  .claims, .claims tbody, .claims tr, .claims td { display: block; }
+  .claims, .claims tbody, .claims tr, .claims td, .claims th { display: block; }
   .claims tr { border-bottom: 1.5px solid var(--ink); padding: .8rem 0; }
   .claims td, .claims td.number { border: 0; padding: .15rem 0; text-align: left; white-space: normal; }
   .claims td:empty { display: none; }
@@ -164,9 +165,22 @@ std::string claims(const Outcome& outcome, const Context& context) {
       "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>Claim</th><th>Formula</th>"
       "<th class=\"number\">Expected</th><th>Tolerance</th><th "
       "class=\"number\">Measured</th><th>Verdict</th></tr></thead><tbody>\n";
-  for (const Claim& claim : outcome.findings.claims()) {
-    html += row(outcome, claim, context);
+  const auto add = [&](const std::string& title, auto is_in) {
+    std::string rows;
+    for (const Claim& claim : outcome.findings.claims()) {
+      rows += is_in(claim) ? row(outcome, claim, context) : "";
+    }
+    html += rows.empty() ? "" : "<tr class=\"group\"><th colspan=\"6\">" + title + "</th></tr>\n" + rows;
+  };
+  for (const Statement& statement : statements_of(outcome.findings)) {
+    const auto verdict = statement.verdict();
+    add(fmt::format("{} {} <span class=\"small\">{}</span>", html_escape(statement.name),
+                    verdict ? badge(*verdict) : "<span class=\"verdict depends\">in part</span>", counts_of(statement)),
+        [&](const Claim& claim) { return is_of_source(claim) && claim.statement == statement.name; });
   }
+  add("Ours: what the source does not say",
+      [](const Claim& claim) { return claim.is_ours && claim.kind == ClaimKind::counted; });
+  add("Not counted", [](const Claim& claim) { return claim.kind != ClaimKind::counted; });
   return folded(
       fmt::format("The {} claims, their formulas, measurements and verdicts", outcome.findings.claims().size()),
       html + "</tbody></table></div>\n");
@@ -202,7 +216,10 @@ std::string heading(const std::vector<Outcome>& outcomes, const Context& context
       shown(kStandardErrors),
       "A verdict is compared with the one that the source's own text or a formula makes us expect.",
       "The counts are of the source's statements, each measured by one claim or several: reproduced or refuted if all "
-      "its claims are, and else in part. Claims of ours, which the source does not make, are counted apart.",
+      "its claims are, depending if they hold under a condition of ours only, and in part if their verdicts differ. "
+      "Claims "
+      "of ours, which the source does not make, are counted apart. Not counted: arithmetic, a formula compared with "
+      "itself; reconstructions, formulas that the source does not print; and models of what it describes.",
       context.quick ? "Quick" : "Full",
       context.data_dir ? "real data from " + html_escape(*context.data_dir) : "synthetic data only", context.seed,
       concerns.are_none() ? concern_words(concerns)

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <set>
+#include <numeric>
 
 namespace mankai::lab {
 namespace {
@@ -151,36 +151,66 @@ std::string command(const Outcome& outcome, const Claim& claim, const Context& c
                      context.data_dir ? " --data " + *context.data_dir : "");
 }
 
+std::optional<Verdict> Statement::verdict() const noexcept {
+  std::optional<Verdict> all;
+  for (const Verdict verdict : {Verdict::reproduced, Verdict::refuted, Verdict::depends}) {
+    if (verdicts.at(static_cast<std::size_t>(verdict)) != 0) {
+      if (all) {
+        return std::nullopt;
+      }
+      all = verdict;
+    }
+  }
+  return all.value_or(Verdict::skipped);
+}
+
+bool is_of_source(const Claim& claim) noexcept { return claim.kind == ClaimKind::counted && !claim.is_ours; }
+
+std::vector<Statement> statements_of(const Findings& findings) {
+  std::vector<Statement> statements;
+  for (const Claim& claim : findings.claims()) {
+    if (is_of_source(claim)) {
+      auto same = std::ranges::find(statements, claim.statement, &Statement::name);
+      if (same == statements.end()) {
+        same = statements.insert(same, {.name = claim.statement});
+      }
+      ++same->verdicts.at(static_cast<std::size_t>(claim.verdict));
+    }
+  }
+  return statements;
+}
+
+std::string counts_of(const Statement& statement) {
+  const auto& verdicts = statement.verdicts;
+  const std::size_t claims = std::accumulate(verdicts.begin(), verdicts.end(), std::size_t{0});
+  return fmt::format("{} claim{}: {}", claims, claims == 1 ? "" : "s",
+                     numbered(verdicts, {"reproduced", "refuted", "depending", "skipped"}));
+}
+
 std::string verdict_line(const Findings& findings) {
-  std::map<std::string, std::set<Verdict>> statements;
   std::array<std::size_t, kVerdicts> ours{};
   std::array<std::size_t, kClaimKinds> kinds{};
   for (const Claim& claim : findings.claims()) {
     ++kinds.at(static_cast<std::size_t>(claim.kind));
-    if (claim.kind != ClaimKind::counted) {
-      continue;
-    }
-    if (claim.is_ours) {
+    if (claim.kind == ClaimKind::counted && claim.is_ours) {
       ++ours.at(static_cast<std::size_t>(claim.verdict));
-    } else {
-      statements[claim.statement].insert(claim.verdict);
     }
   }
-  std::array<std::size_t, kVerdicts> theirs{};
-  for (auto& [statement, verdicts] : statements) {
-    if (verdicts.size() > 1) {
-      verdicts.erase(Verdict::skipped);
-    }
-    ++theirs.at(static_cast<std::size_t>(verdicts.size() > 1 ? Verdict::depends : *verdicts.begin()));
+  const auto statements = statements_of(findings);
+  std::array<std::size_t, kVerdicts + 1> theirs{};
+  for (const Statement& statement : statements) {
+    const auto verdict = statement.verdict();
+    ++theirs.at(verdict ? static_cast<std::size_t>(*verdict) : kVerdicts);
   }
   const auto after = [](std::string_view label, const std::string& text) {
     return text.empty() ? text : std::string(label) + text;
   };
-  return joined({after(fmt::format("{} statement{}: ", statements.size(), statements.size() == 1 ? "" : "s"),
-                       numbered(theirs, {"reproduced", "refuted", "in part", "skipped"})),
-                 after("ours: ", numbered(ours, {"reproduced", "refuted", "depend", "skipped"})),
-                 after("not counted: ", numbered(kinds, {"", "arithmetic", "reconstructed", "on models"}))},
-                "; ");
+  return joined(
+      {after(fmt::format("{} statement{} of the source: ", statements.size(), statements.size() == 1 ? "" : "s"),
+             numbered(theirs, {"reproduced", "refuted", "depending", "skipped", "in part"})),
+       after("ours: ", numbered(ours, {"reproduced", "refuted", "depending", "skipped"})),
+       after("not counted: ", numbered(kinds, {"", "arithmetic", "reconstructed", "on models"}))},
+      "; ");
 }
 
 std::string shown(const Cell& cell) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +35,23 @@ namespace mankai::lab {
 
 /// Returns the command that measures this claim alone in the same way.
 [[nodiscard]] std::string command(const Outcome& outcome, const Claim& claim, const Context& context);
-/// Returns such as "20 statements: 15 reproduced, 3 refuted, 2 in part; ours: 4 reproduced, 1 depend; not counted: 5
-/// arithmetic, 4 reconstructed". A statement is in part reproduced if the verdicts of its claims differ, or one
-/// depends.
+/// A statement of the source, and how many of the claims that measure it have each verdict.
+struct Statement {
+  std::string name;
+  std::array<std::size_t, kVerdicts> verdicts{};
+
+  /// The verdict of all its claims without the skipped ones; nothing if they differ.
+  [[nodiscard]] std::optional<Verdict> verdict() const noexcept;
+};
+
+/// Whether the claim is one of those that measure what the source says.
+[[nodiscard]] bool is_of_source(const Claim& claim) noexcept;
+/// Returns the statements in the order of their first claims.
+[[nodiscard]] std::vector<Statement> statements_of(const Findings& findings);
+/// Returns such as "14 claims: 1 reproduced, 13 refuted".
+[[nodiscard]] std::string counts_of(const Statement& statement);
+/// Returns such as "20 statements of the source: 15 reproduced, 2 refuted, 1 depends, 2 in part; ours: 4 reproduced;
+/// not counted: 5 arithmetic, 4 reconstructed". A statement is in part reproduced if the verdicts of its claims differ.
 [[nodiscard]] std::string verdict_line(const Findings& findings);
 /// Returns a sentence for each kind of concern, or that every verdict is as recorded.
 [[nodiscard]] std::string concern_words(const Concerns& concerns);
