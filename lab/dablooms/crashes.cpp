@@ -555,7 +555,8 @@ Result<void> measure_flushes(const Context& context, Findings& findings) {
                            flush.pages_of_ours, all});
     sides[changes] = {at_most(low), exact(flush.pages_of_original / all)};
     if (changes == kSeldom) {
-      findings.judged({"flushing-at-low-cost-ours", kSeldom}, at_most(low), exact(flush.pages_of_ours / all));
+      findings.judged({"flushing-at-low-cost-ours", kSeldom}, at_most(findings.threshold("flushing-at-low-cost-ours")),
+                      exact(flush.pages_of_ours / all));
     }
   }
   findings.depends({"flushing-at-low-cost", kOften, kSeldom, all}, sides.at(kOften), sides.at(kSeldom));

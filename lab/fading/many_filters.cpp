@@ -305,8 +305,8 @@ Result<Kept> keep_in_redis(Server& server, std::uint64_t users, const Context& c
 void judge_kept(const char* id, const char* where, std::uint64_t users, const Kept& kept, const Context& context,
                 Findings& findings) {
   const double lru = text_half_life(kPerUser) * kTightEntryBytes;
-  findings.judged({"many-filters-{}", id, where, users, known_of_user(), lru},
-                  at_most(findings.threshold("many-filters-{}") * lru), exact(kept.bytes));
+  findings.judged({"many-filters-{}", id, where, users, known_of_user(), lru, kept.bytes},
+                  at_most(findings.threshold("many-filters-{}")), exact(kept.bytes / lru));
   if (!context.quick) {
     findings.judged({"many-filters-{}-fast", id, where, users, kept.puts.value, kept.gets.value},
                     at_least(findings.threshold("many-filters-{}-fast")),
@@ -340,7 +340,8 @@ Result<void> measure_many_filters(const Context& context, Findings& findings) {
       add_row(figure, "FADE key of the Redis module", in_redis);
     } else {
       const char* const where = "FADE keys of the Redis module";
-      findings.skipped({"many-filters-{}", "redis", where, users, known_of_user(), 0.0}, {}, Missing::redis_server);
+      findings.skipped({"many-filters-{}", "redis", where, users, known_of_user(), 0.0, 0.0}, {},
+                       Missing::redis_server);
       findings.skipped({"many-filters-{}-fast", "redis", where, users, 0.0, 0.0}, {}, Missing::redis_server);
     }
   }

@@ -182,8 +182,9 @@ Result<Memories> memories_of(const Deployed& deployed, const Context& context) {
 }
 
 void judge_bytes(const Deployed& deployed, const Memories& bytes, Findings& findings) {
-  findings.judged({"memory-{}", deployed.id, deployed.s, text_half_life(shape_of(deployed)), bytes.usual_lru},
-                  at_most(findings.threshold("memory-{}") * bytes.lru), exact(bytes.ours));
+  findings.judged({"memory-{}", deployed.id, deployed.s, text_half_life(shape_of(deployed)), bytes.usual_lru,
+                   bytes.ours, bytes.lru},
+                  at_most(findings.threshold("memory-{}")), exact(bytes.ours / bytes.lru));
   findings.judged({"memory-overhead-{}", deployed.id, deployed.s, bytes.array},
                   at_most(findings.threshold("memory-overhead-{}")),
                   exact(bytes.array / static_cast<double>(deployed.s)));

@@ -126,7 +126,7 @@ void claim_gloss(const Curve& curve, Findings& findings) {
                   Estimate{.value = there.formula - there.measured.value, .error = there.measured.error});
 }
 
-// Returns the greatest value over the one before.
+// Returns the greatest value over the one before. Its error is widened as for the worst of so many.
 template <class Value>
 Estimate greatest_step(const std::vector<Curve>& curves, std::size_t first, const Value& value) {
   Estimate greatest = exact(0);
@@ -134,6 +134,7 @@ Estimate greatest_step(const std::vector<Curve>& curves, std::size_t first, cons
     const Estimate step = quotient(value(curves[i]), value(curves[i - 1]));
     greatest = step.value > greatest.value ? step : greatest;
   }
+  greatest.error *= errors_of_worst(curves.size() - 1 - first) / kStandardErrors;
   return greatest;
 }
 
@@ -212,9 +213,10 @@ void claim_log(const std::vector<Curve>& curves, Findings& findings) {
                    {at_most(1), quotient(curves[1].capacity, curves[0].capacity)});
   const auto [least, most] = std::ranges::minmax(std::span(curves).first(curves.size() - 1), {},
                                                  [](const Curve& c) { return c.capacity.value; });
-  const Expected about_constant = at_most(findings.threshold("log-guide-line"));
-  findings.depends("log-guide-line", {about_constant, quotient(most.capacity, least.capacity)},
-                   {about_constant, quotient(most.capacity, curves.back().capacity)});
+  findings.judged("log-guide-line", at_most(findings.threshold("log-guide-line")),
+                  quotient(most.capacity, least.capacity));
+  findings.judged("log-guide-line-64", at_least(findings.threshold("log-guide-line-64")),
+                  quotient(most.capacity, curves.back().capacity));
 }
 
 // Two recurring events, each directly after the other: how often all places of one are overwritten, over that with one
