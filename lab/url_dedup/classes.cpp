@@ -88,10 +88,12 @@ void judge_class(const UrlField& field, QueryClass query, const Rates& rates, Fi
   const double printed =
       printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, Site::kLevels);
   findings.judged({"printed-rate-{}", id, words}, equals(printed), rates.faithful);
-  findings.judged({"corrected-rate-{}", id, words}, equals(corrected_rate(field.faithful.filter(), query)),
-                  rates.faithful);
-  findings.judged({"repaired-rate-{}", id, words}, equals(corrected_rate(field.repaired.filter(), query)),
-                  rates.repaired);
+  if (query != QueryClass::all_new) {  // whose corrected rate no number of trials tells from 0
+    findings.judged({"corrected-rate-{}", id, words}, equals(corrected_rate(field.faithful.filter(), query)),
+                    rates.faithful);
+    findings.judged({"repaired-rate-{}", id, words}, equals(corrected_rate(field.repaired.filter(), query)),
+                    rates.repaired);
+  }
   if (query != QueryClass::all_new && query != QueryClass::new_last) {  // whose rates are far lower
     findings.judged({"repaired-keeps-the-target-{}", id, words}, at_most(kRepository.fpr), rates.repaired);
   }
