@@ -275,7 +275,7 @@ std::uint64_t create(const Visits& visits, std::span<const std::string> lines, c
 
 void judge_creation(const Visits& visits, const Context& context, Findings& findings) {
   if (context.quick) {
-    findings.skipped({"creation-time", 0.0, 0.0, 0.0, 0.0}, at_most(1.1), Missing::full_run);
+    findings.skipped({"creation-time", 0.0, 0.0, 0.0, 0.0}, equals(1.1), Missing::full_run);
     return;
   }
   std::vector<std::string> lines;
@@ -294,8 +294,8 @@ void judge_creation(const Visits& visits, const Context& context, Findings& find
   const auto times = nanoseconds_interleaved(kRounds, visits.pages.size(), works);
   MANKAI_ASSERT(touched > 0);
   findings.depends({"creation-time", times[0].value, times[1].value, times[2].value, times[3].value},
-                   {.expected = at_most(1.1), .measured = quotient(times[1], times[0])},
-                   {.expected = at_most(1.1), .measured = quotient(times[3], times[2])});
+                   {.expected = equals(1.1), .measured = quotient(times[1], times[0])},
+                   {.expected = equals(1.1), .measured = quotient(times[3], times[2])});
 }
 
 }  // namespace

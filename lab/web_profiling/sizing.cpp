@@ -130,8 +130,7 @@ Result<void> judge_keys(const Rounding& rounding, double fpr, const Context& con
   constexpr double kTooHigh = 1.5;
   const std::uint64_t over =
       count_of(0, kKeys, [&](std::uint64_t key) { return filter.filter().estimate(digest(key)).raw > kTooHigh; });
-  findings.judged({"sized-for-keys-{}-{:.0f}", rounding.name, 100 * fpr, kKeys}, at_most(fpr),
-                  exact(static_cast<double>(over) / static_cast<double>(kKeys)));
+  findings.judged({"sized-for-keys-{}-{:.0f}", rounding.name, 100 * fpr, kKeys}, at_most(fpr), share(over, kKeys));
   return {};
 }
 
