@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 
@@ -30,16 +29,6 @@ std::string_view needs(Missing missing) noexcept {
   return "";
 }
 
-// Returns the first folder of the part that --data lacks; empty if there is none.
-std::string missing_folder(const Part& part, const Context& context) {
-  for (const std::string& folder : part.folders) {
-    if (context.data_dir && !std::filesystem::is_directory(*context.data_dir + "/" + folder)) {
-      return folder;
-    }
-  }
-  return {};
-}
-
 // The verdict with another expected value. That without the condition changes by the same factor.
 Verdict judge_changed(Claim claim, double expected) {
   if (claim.otherwise && claim.side.expected.value != 0) {
@@ -54,11 +43,18 @@ Result<Outcome> run_once(const Source& source, const Context& context) {
   Outcome outcome{.source = source, .findings = Findings(source.words, context)};
   for (const Part& part : source.parts) {
     context.progress(part.title);
-    const std::string missing = missing_folder(part, context);
-    outcome.findings.begin_part(part.title, missing);
-    Context of_part = context;
-    of_part.data_dir = missing.empty() ? context.data_dir : std::nullopt;
-    if (auto done = part.measure(of_part, outcome.findings); !done) {
+    const Findings before = outcome.findings;
+    outcome.findings.begin_part(part.title);
+    auto done = part.measure(context, outcome.findings);
+    if (!done && done.error().code == ErrorCode::not_found && context.data_dir) {
+      // A folder with some of the data is good for the other parts.
+      Context without = context;
+      without.data_dir = std::nullopt;
+      outcome.findings = before;
+      outcome.findings.begin_part(part.title, done.error().message());
+      done = part.measure(without, outcome.findings);
+    }
+    if (!done) {
       return std::unexpected(done.error().within(source.name));
     }
   }
@@ -211,9 +207,8 @@ void Findings::depends(const Entry& entry, const Side& holds, const Side& fails)
 void Findings::skipped(const Entry& entry, const Expected& expected, Missing missing) {
   Claim skipped = claim(entry, {.expected = expected});
   skipped.could_run = !is_missing(missing);
-  const std::string needed = missing == Missing::data && !missing_folder_.empty()
-                                 ? "needs the folder " + missing_folder_ + " in --data"
-                                 : std::string(needs(missing));
+  const std::string needed =
+      missing == Missing::data && !missing_file_.empty() ? "needs " + missing_file_ : std::string(needs(missing));
   // A reason with places has measured values, which a skipped claim lacks.
   const std::string reason = words_->claim(part_, entry.id(), skipped.id).reason;
   skipped.reason = skipped.could_run ? "Skipped, although this run has what it needs" : needed;
@@ -225,7 +220,7 @@ void Findings::skipped(const Entry& entry, const Expected& expected, Missing mis
 
 bool Findings::is_missing(Missing missing) const {
   switch (missing) {
-    case Missing::data: return !context_.data_dir || !missing_folder_.empty();
+    case Missing::data: return !context_.data_dir || !missing_file_.empty();
     case Missing::word_list: return !word_rules::are_installed();
     case Missing::full_run: return context_.quick;
     case Missing::postgresql: return !find_postgresql();

@@ -217,7 +217,7 @@ enum class Fault : std::uint8_t {
 
 /// What a run lacks to measure a claim. `Findings::skipped` checks it.
 enum class Missing : std::uint8_t {
-  data,          ///< --data, or a folder in it
+  data,          ///< --data, or a file in it
   word_list,     ///< the word list and the hyphenation patterns of Debian
   full_run,      ///< the time that a quick run does not take
   postgresql,    ///< a PostgreSQL server
@@ -228,7 +228,7 @@ enum class Missing : std::uint8_t {
 
 struct Context {
   bool quick = false;                   ///< seconds instead of minutes: fewer trials, larger errors, same claims
-  std::optional<std::string> data_dir;  ///< real data, in the folders blocklists, logs, traces and urls
+  std::optional<std::string> data_dir;  ///< real data, in the folders logs, traces and urls
   std::uint64_t seed = 1;
   Fault fault = Fault::none;
   std::function<void(std::string_view)> progress = [](std::string_view /*what*/) {};
@@ -298,10 +298,10 @@ class Findings {
   /// Returns the threshold of a row. Aborts if it has none.
   [[nodiscard]] double threshold(const std::string& id) const;
 
-  /// Sets the part of the claims that follow, and the folder that --data lacks for it.
-  void begin_part(std::string title, std::string missing_folder = {}) {
+  /// Sets the part of the claims that follow, and why its data could not be opened.
+  void begin_part(std::string title, std::string missing_file = {}) {
     part_ = std::move(title);
-    missing_folder_ = std::move(missing_folder);
+    missing_file_ = std::move(missing_file);
   }
 
   [[nodiscard]] std::vector<Claim>& claims() noexcept { return claims_; }
@@ -316,7 +316,7 @@ class Findings {
   std::shared_ptr<const Words> words_;
   Context context_;
   std::string part_{};
-  std::string missing_folder_{};
+  std::string missing_file_{};
   std::vector<Claim> claims_{};
   std::vector<Figure> figures_{};
 };
@@ -336,7 +336,6 @@ using Measure = Result<void>(const Context&, Findings&);
 struct Part {
   std::string title;  ///< the key of its claims in `words.json`
   std::function<Measure> measure;
-  std::vector<std::string> folders{};  ///< of --data that it reads
 };
 
 struct Source {

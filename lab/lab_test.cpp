@@ -293,16 +293,21 @@ TEST(Findings, a_skip_that_could_run_fails_the_run) {
   EXPECT_TRUE(skip(Missing::data, quick).at(0).findings.claims().empty()) << "no row";
 }
 
-TEST(Run, a_part_whose_folder_is_missing_is_skipped) {
+TEST(Run, a_part_whose_file_is_missing_is_measured_without_data) {
   Source source = source_of(R"({"id": "one", "claim": "c", "reason": "Stands for 2 claims."})",
-                            [](const Context& context, Findings& findings) {
-                              ASSERT_FALSE(context.data_dir);
-                              findings.skipped("one", equals(1), Missing::data);
-                            });
+                            [](const Context& /*context*/, Findings& /*findings*/) {});
   source.parts.pop_back();
-  source.parts[0].folders = {"no-such-folder"};
+  source.parts[0].measure = [](const Context& context, Findings& findings) -> Result<void> {
+    if (context.data_dir) {
+      findings.judged("one", equals(1), exact(1));
+      return fail(ErrorCode::not_found, "a.log: cannot open");
+    }
+    findings.skipped("one", equals(1), Missing::data);
+    return {};
+  };
   const Outcome outcome = run(source, {.data_dir = "."}).value();
-  EXPECT_EQ(outcome.findings.claims().at(0).reason, "needs the folder no-such-folder in --data. Stands for 2 claims.");
+  ASSERT_EQ(outcome.findings.claims().size(), 1U) << "what was measured before is dropped";
+  EXPECT_EQ(outcome.findings.claims().at(0).reason, "needs a.log: cannot open. Stands for 2 claims.");
   EXPECT_FALSE(outcome.findings.claims().at(0).could_run);
 }
 

@@ -178,8 +178,8 @@ Options measuring_options(LabRequest& request) {
   return {
       flag("--quick", "Run fewer trials: the claims that this suffices for, in under a minute.", request.context.quick),
       parsed_option("--data", "DIR",
-                    "Folder of real data, with blocklists, logs, traces and urls [default: none; claims that need "
-                    "it are skipped].",
+                    "Folder of real data, with logs, traces and urls (docs/lab.md has the files) [default: none; "
+                    "claims that need it are skipped].",
                     parse_folder, request.context.data_dir),
       parsed_option("--seed", "S", "Seed of all draws [default: 1].", parse_seed_number, request.context.seed),
       parsed_option("--seeds", "N",
