@@ -34,14 +34,7 @@ constexpr HostEntry kRuleAlone{.is_rule = true};
 std::vector<HostEntry> entries_of(const NodeSection& nodes) {
   std::vector<HostEntry> entries(nodes.size());
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    HostEntry& parent = entries[nodes.parent(node)];
-    switch (nodes.kind(node)) {
-      case NodeKind::host: parent.host_mask |= mask_of(nodes.depth(node)); break;
-      case NodeKind::path: parent.path_mask |= mask_of(nodes.depth(node)); break;
-      case NodeKind::query: parent.has_query = true; break;
-      case NodeKind::single:
-      case NodeKind::anchor: break;
-    }
+    entries[nodes.parent(node)].add(nodes.kind(node), nodes.depth(node));
     entries[node].is_rule = nodes.is_rule(node);
   }
   return entries;

@@ -87,13 +87,7 @@ RuleTable::Node& RuleTable::put(const RuleLink& like) {
 void RuleTable::note_child(Digest parent, const Node& child) {
   Node& node = at(parent);
   ++node.children;
-  switch (child.kind) {
-    case NodeKind::host: node.entry.host_mask |= mask_of(child.depth); return;
-    case NodeKind::path: node.entry.path_mask |= mask_of(child.depth); return;
-    case NodeKind::query: node.entry.has_query = true; return;
-    case NodeKind::single:
-    case NodeKind::anchor: return;
-  }
+  node.entry.add(child.kind, child.depth);
 }
 
 Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {

@@ -51,6 +51,17 @@ struct HostEntry {
   DepthMask host_mask = 0;  ///< hosts below an anchor
   DepthMask path_mask = 0;  ///< rules with a path at this host
 
+  /// Adds a node below the host; an anchor is below none.
+  constexpr void add(NodeKind child, std::uint32_t depth) noexcept {
+    switch (child) {
+      case NodeKind::host: host_mask |= mask_of(depth); return;
+      case NodeKind::path: path_mask |= mask_of(depth); return;
+      case NodeKind::query: has_query = true; return;
+      case NodeKind::single:
+      case NodeKind::anchor: return;
+    }
+  }
+
   friend auto operator<=>(const HostEntry&, const HostEntry&) = default;
 };
 
