@@ -72,15 +72,19 @@ double fill_deviation(double probes_per_cell, double cells) noexcept {
   return std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / cells);
 }
 
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t operations,
-                                              std::span<const std::function<void()>> works) {
+                                              std::span<const std::function<void()>> works, double (*seconds)()) {
+  constexpr double kNano = 1e9;
   std::vector<std::vector<double>> samples(works.size());
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < works.size(); ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const double start = seconds();
       works[i]();
-      const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-      samples[i].push_back(taken.count() / static_cast<double>(operations));
+      samples[i].push_back((seconds() - start) * kNano / static_cast<double>(operations));
     }
   }
   std::vector<Estimate> medians;

@@ -62,9 +62,13 @@ template <class Predicate>
   return count;
 }
 
+/// The wall clock, in seconds.
+[[nodiscard]] double wall_seconds();
+
 /// Runs each work in turn, for so many rounds. Returns nanoseconds per operation for each: the median of the rounds.
-/// Wall clock, so for claims that depend on the machine only.
+/// By the wall clock or another one, so for claims that depend on the machine only.
 [[nodiscard]] std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t operations,
-                                                            std::span<const std::function<void()>> works);
+                                                            std::span<const std::function<void()>> works,
+                                                            double (*seconds)() = wall_seconds);
 
 }  // namespace mankai::lab

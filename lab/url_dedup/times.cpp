@@ -176,21 +176,8 @@ void fill(std::vector<Structure*>& structures, const Plan& plan) {
   }
 }
 
-// Runs each work in turn, as nanoseconds_interleaved, but in CPU time, which other processes affect less.
-std::vector<Estimate> cpu_nanoseconds_in_turn(std::uint64_t operations, std::span<const std::function<void()>> works) {
-  std::vector<std::vector<double>> samples(works.size());
-  for (std::size_t round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      const std::clock_t start = std::clock();
-      works[i]();
-      constexpr double kNsPerClock = 1e9 / CLOCKS_PER_SEC;
-      samples[i].push_back(static_cast<double>(std::clock() - start) * kNsPerClock / static_cast<double>(operations));
-    }
-  }
-  std::vector<Estimate> medians;
-  std::ranges::transform(samples, std::back_inserter(medians), median);
-  return medians;
-}
+// CPU time, which other processes affect less.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Times the operations of all structures in turn.
 std::vector<Row> time_in_turn(std::vector<Structure*> structures, const Plan& plan) {
@@ -220,8 +207,8 @@ std::vector<Row> time_in_turn(std::vector<Structure*> structures, const Plan& pl
     queries.emplace_back([&, i] { asked(*structures[i], members); });
     queries.emplace_back([&, i] { asked(*structures[i], absent_keys); });
   }
-  const auto insert = cpu_nanoseconds_in_turn(plan.operations, inserts);
-  const auto query = cpu_nanoseconds_in_turn(plan.operations, queries);
+  const auto insert = nanoseconds_interleaved(kRounds, plan.operations, inserts, cpu_seconds);
+  const auto query = nanoseconds_interleaved(kRounds, plan.operations, queries, cpu_seconds);
   MANKAI_ASSERT(yes >= structures.size() * plan.operations);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < structures.size(); ++i) {
