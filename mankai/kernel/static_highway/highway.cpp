@@ -23,7 +23,14 @@ std::int64_t detected_targets() noexcept {
   std::int64_t targets = __builtin_cpu_supports("ssse3") != 0 ? HWY_SSSE3 : 0;
   targets |= has_aes && __builtin_cpu_supports("x86-64-v2") != 0 ? HWY_SSE4 : 0;
   targets |= has_aes && __builtin_cpu_supports("x86-64-v3") != 0 ? HWY_AVX2 : 0;
-  targets |= has_aes && __builtin_cpu_supports("x86-64-v4") != 0 ? HWY_AVX3 : 0;
+  const bool has_avx3 = has_aes && __builtin_cpu_supports("x86-64-v4") != 0;
+  targets |= has_avx3 ? HWY_AVX3 : 0;
+  const bool has_avx3_dl = has_avx3 && __builtin_cpu_supports("avx512vnni") != 0 &&
+                           __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512vbmi") != 0 &&
+                           __builtin_cpu_supports("avx512vbmi2") != 0 && __builtin_cpu_supports("vaes") != 0 &&
+                           __builtin_cpu_supports("avx512vpopcntdq") != 0 &&
+                           __builtin_cpu_supports("avx512bitalg") != 0 && __builtin_cpu_supports("gfni") != 0;
+  targets |= has_avx3_dl ? HWY_AVX3_DL : 0;
   return targets;
 }
 #elif HWY_ARCH_ARM_A64
