@@ -26,6 +26,8 @@ INSTANTIATE_TEST_SUITE_P(every_kind, BatchFilterPromise, testing::ValuesIn(shape
 
 // Kernels work in windows of 32 keys in cache and 192 beyond it, three at a time, with vectors of up to 8 keys.
 constexpr std::size_t kSizesMax = 600;
+// Every size up to a window beyond the cache, then steps that share no divisor with a window or a vector.
+constexpr std::size_t next_size(std::size_t size, std::size_t step = 1) { return size + (size < 200 ? step : step * 7); }
 
 // Half of the keys asked for were inserted, and every third is a twin of an earlier one.
 std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
@@ -60,7 +62,7 @@ TEST_P(BatchFilterContract, may_contain_agrees_with_singles_at_every_size) {
     Random random(1);
     const auto known = random.digests(600);
     filter.insert(std::span(known));
-    for (std::size_t size = 0; size <= kSizesMax; ++size) {
+    for (std::size_t size = 0; size <= kSizesMax; size = next_size(size)) {
       const auto asked = mixed(random, known, size);
       ASSERT_EQ(batch_answers(filter, asked), single_answers(filter, asked)) << size << " keys";
     }
@@ -73,7 +75,7 @@ TEST_P(BatchFilterContract, insert_and_observe_agree_with_singles_at_every_size)
   auto by_singles = make(GetParam(), {.keys = 400});
   Random random(2);
   const auto known = random.digests(600);
-  for (std::size_t size = 0; size <= kSizesMax; ++size) {
+  for (std::size_t size = 0; size <= kSizesMax; size = next_size(size)) {
     const auto given = mixed(random, known, size);
     if (size % 20 == 0) {
       by_insert.clear();
@@ -101,10 +103,10 @@ TEST_P(BatchFilterContract, insert_and_observe_agree_with_singles_beyond_the_cac
     ASSERT_EQ(by_insert.keys_inserted(), by_singles.keys_inserted());
     ASSERT_EQ(by_observe.keys_inserted(), by_singles.keys_inserted());
   };
-  for (std::size_t size = 0; size <= kSizesMax; ++size) {
+  for (std::size_t size = 0; size <= kSizesMax; size = next_size(size)) {
     both(mixed(random, known, size));
   }
-  both(random.digests(300000));
+  both(random.digests(100000));
   EXPECT_EQ(by_insert.to_bytes(), by_singles.to_bytes());
   EXPECT_EQ(by_observe.to_bytes(), by_singles.to_bytes());
 }
@@ -216,7 +218,7 @@ void expect_integers_hashed_at_every_size(const Example& example, const FilterRe
   auto batch = make(example, request);
   auto singles = make(example, request);
   Random random(8);
-  for (std::size_t size = 0; size <= kSizesMax; size += step) {
+  for (std::size_t size = 0; size <= kSizesMax; size = next_size(size, step)) {
     if (size % 10 == 0) {
       batch.clear();
       singles.clear();

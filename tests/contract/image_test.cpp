@@ -43,6 +43,9 @@ constexpr std::array<std::uint64_t, 5> kKeyCounts = {1, 1000, 51000, 52000, 1200
 TEST_P(ImageContract, from_bytes_makes_the_filter_again) {
   for (const std::uint64_t keys : kKeyCounts) {
     for (const HashSpec& spec : {kXxh3, kSiphash}) {
+      if (keys > 1000 && spec.kind == kSiphash.kind) {
+        continue;  // what the digests come from matters to the header alone
+      }
       auto filter = make(GetParam(), {.keys = keys, .hash = spec});
       const auto digests = Random(keys).digests(keys);
       filter.insert(std::span(digests));

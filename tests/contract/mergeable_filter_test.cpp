@@ -34,7 +34,7 @@ bool adds_up(const Example& example) {
 
 // Of what was inserted: a filter of counters counts a key that both have as often as both together.
 TEST_P(MergeableFilterContract, merging_is_the_union) {
-  for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{300000}}) {
+  for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{100000}}) {
     auto left = make(GetParam(), {.keys = keys});
     auto right = make(GetParam(), {.keys = keys});
     auto both = make(GetParam(), {.keys = keys});
@@ -81,7 +81,7 @@ TEST_P(MergeableFilterContract, an_empty_filter_adds_nothing) {
 }
 
 TEST_P(MergeableFilterContract, the_count_of_keys_is_between_the_larger_and_the_sum) {
-  constexpr std::uint64_t kKeys = 100000;
+  constexpr std::uint64_t kKeys = 50000;
   const auto digests = Random(5).digests(2 * kKeys);
   for (const std::uint64_t shared : {std::uint64_t{0}, kKeys / 2, kKeys}) {
     auto left = make(GetParam(), {.keys = 2 * kKeys});
