@@ -33,8 +33,10 @@ constexpr std::size_t kChunkWords = 512;
 constexpr std::uint64_t kStepsPerStretch = 128;
 // Fewer epochs than this cost less than looking up each cell.
 [[maybe_unused]] constexpr std::uint64_t kEpochsPerLookup = 24;
-// Tables of more steps than this leave a level-2 cache.
-[[maybe_unused]] constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 17;
+// Tables of more steps than this leave a level-2 cache: fewer are needed if the largest cell is small.
+[[maybe_unused]] constexpr std::uint64_t kStepsInCache = std::uint64_t{1} << 17;
+// Tables of more steps than this take more than 20 MiB.
+[[maybe_unused]] constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 20;
 // Computing a step takes about as long as decaying two cells.
 [[maybe_unused]] constexpr std::uint64_t kCellsPerStep = 4;
 
@@ -389,7 +391,7 @@ inline bool decay_by_steps(std::uint64_t* words, std::size_t count, const DecayS
   const auto stuck = static_cast<std::uint32_t>(stuck_value(step));
   const std::uint64_t most_steps = std::min<std::uint64_t>(kMostSteps, 2 * count / kCellsPerStep);
   std::uint32_t largest = largest_cell(32);
-  if (most - stuck > most_steps) {
+  if (most - stuck > std::min(most_steps, kStepsInCache)) {
     largest = largest_in(words, count);
     most = decay_value(largest, step, epochs.count);
   }
