@@ -100,7 +100,7 @@ node: ## the package for Node.js in build/node, and packed in build/packages for
 	@bindings/node/pack.sh build/node build/packages
 
 .PHONY: bench
-bench: ## one table of peers on the same work; BENCH_STRICT=1 fails when a peer is missing
+bench: ## peers on the same work, and a verdict on every target; BENCH_STRICT=1 fails when a peer is missing
 	$(call SAY,bench: our kinds beside their peers)
 	$(call NEED,build bench)
 	@cmake --preset bench $(QUIETLY)

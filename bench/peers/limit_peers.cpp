@@ -1,5 +1,8 @@
 // What the machine allows at best: for integers one random line per key and nothing else, in as much memory as our
-// blocked filter takes; for URLs the hash alone.
+// blocked filter takes; for URLs the hash alone, ours and XXH3 of one key after the other.
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -65,7 +68,7 @@ struct HashOnly {
   [[nodiscard]] static double bits() { return 0; }
   [[nodiscard]] bool may_contain(Url key) const { return hash(key).value != 0; }
   void may_contain_batch(std::span<const Url> keys, std::span<bool> outcomes) const {
-    std::array<Digest, 128> digests;
+    std::array<Digest, 4096> digests;  // as many as batches of strings take at a time
     for (std::size_t start = 0; start < keys.size(); start += digests.size()) {
       const std::size_t count = std::min(digests.size(), keys.size() - start);
       hash(keys.subspan(start, count), std::span(digests).first(count));
@@ -73,6 +76,15 @@ struct HashOnly {
         outcomes[start + i] = digests[i].value != 0;
       }
     }
+  }
+};
+
+struct PlainXxh3 {
+  PlainXxh3(std::uint64_t /*keys*/, double /*fpr*/) {}
+  [[nodiscard]] static double bits() { return 0; }
+  [[nodiscard]] static bool may_contain(Url key) { return XXH3_64bits(key.data(), key.size()) != 0; }
+  static void may_contain_batch(std::span<const Url> keys, std::span<bool> outcomes) {
+    std::ranges::transform(keys, outcomes.begin(), may_contain);
   }
 };
 
@@ -86,6 +98,11 @@ void add_limits(PeerLists& lists) {
                             .missing = {}});
   lists.urls.push_back(
       {.name = "limit: hash only", .side = Side::limit, .version = {}, .create = create<Url, HashOnly>, .missing = {}});
+  lists.urls.push_back({.name = "limit: plain XXH3",
+                        .side = Side::limit,
+                        .version = {},
+                        .create = create<Url, PlainXxh3>,
+                        .missing = {}});
 }
 
 }  // namespace mankai::bench

@@ -74,7 +74,6 @@ int main(int argc, char** argv) {
       !run<Url>(*options, kUrlPlans, make_urls, lists.urls, report)) {
     return 1;
   }
-  report.close_with_targets();
   const bool is_complete = std::ranges::all_of(all, [](const Presence& peer) { return peer.missing.empty(); });
   return options->is_strict && !is_complete ? 1 : 0;
 }

@@ -46,18 +46,6 @@ void write_header(std::FILE* file, const Options& options, const std::vector<Pre
   }
 }
 
-// The least median among the others' rows; limits and exact sets do not compete.
-double best_other(const Table& table, Operation operation) {
-  double best = 0;
-  for (const Measured& peer : table) {
-    if (peer.side == Side::peer && !peer.of(operation).empty()) {
-      const double ns = median(peer.of(operation));
-      best = best == 0 ? ns : std::min(best, ns);
-    }
-  }
-  return best;
-}
-
 void print_header_row(const Table& table) {
   std::printf("\n%s, %.1f %% class, %s caller: ns per key, medians\n%-28s %8s %7s", table.front().workload.c_str(),
               table.front().fpr_class * 100, kCaller, "", "bits/key", "fpr %");
@@ -83,77 +71,47 @@ void print_table(const Table& table) {
   }
 }
 
-const char* outcome(const Verdict& verdict) {
-  if (verdict.is_missing()) {
-    return "MISSING";
-  }
-  return verdict.is_met() ? "met" : "MISSED";
-}
-
 }  // namespace
 
 Report::Report(const Options& options, const std::vector<Presence>& presences)
-    : peers_(std::fopen((options.out + "/peers-" + kCaller + ".tsv").c_str(), "w")),
-      targets_(std::fopen((options.out + "/targets-" + kCaller + ".tsv").c_str(), "w")) {
+    : peers_(std::fopen((options.out + "/peers-" + kCaller + ".tsv").c_str(), "w")) {
   if (!is_open()) {
     return;
   }
   write_header(peers_, options, presences);
   write_header(stdout, options, presences);
-  std::fprintf(peers_,
-               "workload\tclass\tpeer\tside\tbits_per_key\tfpr\toperation\tsamples\tns_median\tns_min\tto_best_other\t"
-               "blocked_bloom_speedup\n");
-  std::fprintf(targets_, "caller\tworkload\tclass\ttarget\trival\twanted\tmeasured\toutcome\n");
+  std::fprintf(peers_, "caller\tworkload\tclass\tpeer\tside\tbits_per_key\tfpr\toperation\tns\n");
 }
 
 Report::~Report() {
-  for (std::FILE* file : {peers_, targets_}) {
-    if (file != nullptr) {
-      std::fclose(file);
-    }
+  if (peers_ != nullptr) {
+    std::fclose(peers_);
   }
 }
 
 void Report::add(const Table& table) {
   print_table(table);
   write_rows(table);
-  for (const Verdict& verdict : judge(table, kIsNative)) {
-    write_verdict(verdict);
-    verdicts_.push_back(verdict);
-  }
   std::fflush(nullptr);
 }
 
+// All samples: sample i of one row ran beside sample i of another, so that their ratios can be taken in pairs.
 void Report::write_rows(const Table& table) {
-  const Measured* const ours = find(table, "blocked-bloom");
   for (const Measured& peer : table) {
     for (const Operation operation : kAllOperations) {
-      const auto& samples = peer.of(operation);
-      if (samples.empty()) {
+      if (peer.of(operation).empty()) {
         continue;
       }
-      const double best = best_other(table, operation);
-      std::fprintf(peers_, "%s\t%g\t%s\t%s\t%.3f\t%.6f\t%s\t%zu\t%.3f\t%.3f\t%.3f\t%.3f\n", peer.workload.c_str(),
-                   peer.fpr_class, peer.peer.c_str(), kSideNames[static_cast<std::size_t>(peer.side)],
-                   peer.bits_per_key, peer.fpr, std::string(name(operation)).c_str(), samples.size(), median(samples),
-                   least(samples), best == 0 ? 0 : median(samples) / best,
-                   ours == nullptr ? 0 : paired_speedup(ours->of(operation), samples));
+      std::fprintf(peers_, "%s\t%s\t%g\t%s\t%s\t%.3f\t%.6f\t%s\t", kCaller, peer.workload.c_str(), peer.fpr_class,
+                   peer.peer.c_str(), kSideNames[static_cast<std::size_t>(peer.side)], peer.bits_per_key, peer.fpr,
+                   std::string(name(operation)).c_str());
+      const char* separator = "";
+      for (const double ns : peer.of(operation)) {
+        std::fprintf(peers_, "%s%.4g", separator, ns);
+        separator = " ";
+      }
+      std::fputc('\n', peers_);
     }
-  }
-}
-
-void Report::write_verdict(const Verdict& verdict) {
-  std::fprintf(targets_, "%s\t%s\t%g\t%s\t%s\t%s%.2f\t%.2f\t%s\n", kCaller, verdict.workload.c_str(), verdict.fpr_class,
-               verdict.target.c_str(), verdict.rival.c_str(), verdict.is_ceiling ? "<=" : ">=", verdict.wanted,
-               verdict.measured, outcome(verdict));
-}
-
-void Report::close_with_targets() const {
-  std::printf("\ntargets, %s caller: how many times ours the rival's time is; medians of paired samples\n", kCaller);
-  for (const Verdict& verdict : verdicts_) {
-    std::printf("%-8s %4.1f %%  %-46s %-40s %s%5.2f  got %5.2f  %s\n", verdict.workload.c_str(),
-                verdict.fpr_class * 100, verdict.target.c_str(), verdict.rival.c_str(),
-                verdict.is_ceiling ? "<=" : ">=", verdict.wanted, verdict.measured, outcome(verdict));
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include "bench/peers/options.hpp"
 #include "bench/peers/samples.hpp"
-#include "bench/peers/targets.hpp"
 
 namespace mankai::bench {
 
@@ -24,27 +23,22 @@ struct Presence {
   std::string missing;
 };
 
-/// Writes what was measured as TSV (peers-plain.tsv and targets-plain.tsv, or -native) and as tables to read.
+/// Writes what was measured as TSV (peers-plain.tsv or peers-native.tsv) and as tables to read.
 class Report {
  public:
-  /// Errors: `is_open` tells whether the files could be made.
+  /// Errors: `is_open` tells whether the file could be made.
   Report(const Options& options, const std::vector<Presence>& presences);
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
   ~Report();
 
-  [[nodiscard]] bool is_open() const { return peers_ != nullptr && targets_ != nullptr; }
+  [[nodiscard]] bool is_open() const { return peers_ != nullptr; }
   void add(const Table& table);
-  /// The verdicts on everything added so far.
-  void close_with_targets() const;
 
  private:
   void write_rows(const Table& table);
-  void write_verdict(const Verdict& verdict);
 
   std::FILE* peers_;
-  std::FILE* targets_;
-  std::vector<Verdict> verdicts_;
 };
 
 }  // namespace mankai::bench

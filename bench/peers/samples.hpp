@@ -1,9 +1,7 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/peers/peer.hpp"
@@ -28,13 +26,5 @@ using Table = std::vector<Measured>;
 
 /// Precondition: not empty.
 double median(std::vector<double> values);
-double least(std::span<const double> values);
-
-/// How many times as long as `ours` `theirs` took: the median over pairs of samples, so that whatever slows the machine
-/// for a while slows both. 0 when one of them has no samples.
-double paired_speedup(std::span<const double> ours, std::span<const double> theirs);
-
-/// Returns the peer of that name, or nullptr.
-const Measured* find(const Table& table, std::string_view peer);
 
 }  // namespace mankai::bench
