@@ -206,7 +206,7 @@ Result<int> run(const GuardBuildRequest& request) {
   return Building(request, std::move(builder)).run();
 }
 
-constexpr std::array<std::string_view, 3> kHashNames = {"nh-siphash", "siphash", "xxh3"};
+constexpr std::array<std::string_view, 4> kHashNames = {"nh-siphash", "aes4-prf", "siphash", "xxh3"};
 
 }  // namespace
 
@@ -265,13 +265,14 @@ Subcommand guard_build_subcommand() {
            flag("--no-rules", "Leave out the rules' digests, 16 bytes each; the file cannot be compacted then.",
                 request->no_rules),
            choice_option(
-               parsed_option("--hash", "HASH",
-                             "Hash function: nh-siphash or siphash, keyed, so that URLs that collide with rules cannot "
-                             "be chosen without the file; xxh3, for trusted lists and URLs only [default: nh-siphash].",
-                             parse_hash, request->settings.hash),
+               parsed_option(
+                   "--hash", "HASH",
+                   "Hash function: nh-siphash, aes4-prf or siphash, keyed, so that URLs that collide with rules cannot "
+                   "be chosen without the file; xxh3, for trusted lists and URLs only [default: nh-siphash].",
+                   parse_hash, request->settings.hash),
                kHashNames),
            parsed_option("--seed", "SEED",
-                         "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for nh-siphash and siphash "
+                         "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for keyed hashes "
                          "[default: drawn at random].",
                          parse_seed, request->settings.seed),
            flag("--force", "Replace FILE if it is a guard.", request->force), mode_option(request->mode),

@@ -88,8 +88,9 @@ Options filter_options(FilterOptions& options, const std::string& keys_default, 
 Options hash_options(FilterOptions& options) {
   Option hash = parsed_option("--hash", "HASH",
                               "Hash function: nh-siphash, keyed, so that keys that collide cannot be chosen without "
-                              "the file; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; or "
-                              "murmur3, for filters of other programs [default: nh-siphash].",
+                              "the file; xxh3, a little faster, for trusted keys only; aes4-prf, keyed, for processors "
+                              "with AES instructions; siphash, keyed and slower; or murmur3, for filters of other "
+                              "programs [default: nh-siphash].",
                               parse_hash, options.hash);
   hash.kind = ValueKind::choice;
   for (const HashKind known : kHashKinds) {
@@ -97,7 +98,7 @@ Options hash_options(FilterOptions& options) {
   }
   return {std::move(hash), parsed_option("--seed", "SEED",
                                          "Seed of the hash: a 64-bit number, 32 bits for murmur3, or 32 hexadecimal "
-                                         "digits for nh-siphash and siphash [default: drawn at random].",
+                                         "digits for keyed hashes [default: drawn at random].",
                                          parse_seed, options.seed)};
 }
 

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kKeys = 16'384;
 constexpr HashSpec kXxh3{.kind = HashKind::xxh3, .seed = {1, 0}};
 constexpr HashSpec kNhSiphash{.kind = HashKind::nh_siphash, .seed = {1, 2}};
+constexpr HashSpec kAes4Prf{.kind = HashKind::aes4_prf, .seed = {1, 2}};
 constexpr HashSpec kSiphash{.kind = HashKind::siphash, .seed = {1, 2}};
 
 void hash_singles(benchmark::State& state, const HashSpec& spec) {
@@ -62,11 +63,14 @@ void lengths(benchmark::internal::Benchmark* benchmark) {
 
 BENCHMARK_CAPTURE(hash_singles, xxh3, kXxh3)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_singles, nh_siphash, kNhSiphash)->Apply(lengths);
+BENCHMARK_CAPTURE(hash_singles, aes4_prf, kAes4Prf)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_batch, xxh3, kXxh3)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_batch, nh_siphash, kNhSiphash)->Apply(lengths);
+BENCHMARK_CAPTURE(hash_batch, aes4_prf, kAes4Prf)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_batch, siphash, kSiphash)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_integers, xxh3, kXxh3);
 BENCHMARK_CAPTURE(hash_integers, nh_siphash, kNhSiphash);
+BENCHMARK_CAPTURE(hash_integers, aes4_prf, kAes4Prf);
 BENCHMARK_CAPTURE(hash_integers, siphash, kSiphash);
 
 }  // namespace

@@ -108,7 +108,8 @@ Result<HashKind> parse_hash(std::string_view text) {
       return hash;
     }
   }
-  return bad("hash", text, "nh-siphash, xxh3 for trusted keys, or siphash; murmur3 is for filters of other programs");
+  return bad("hash", text,
+             "nh-siphash, xxh3 for trusted keys, aes4-prf or siphash; murmur3 is for filters of other programs");
 }
 
 }  // namespace mankai

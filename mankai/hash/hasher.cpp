@@ -7,6 +7,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/checksum.hpp"
+#include "mankai/hash/detail/aes4_prf.hpp"
 #include "mankai/hash/detail/nh_siphash.hpp"
 #include "mankai/hash/detail/xxh3_batch.hpp"
 #include "mankai/hash/murmur3.hpp"
@@ -43,9 +44,13 @@ Digest murmur3(std::string_view key, const std::array<std::uint64_t, 2>& seed) n
   return {murmur3_x64_128(key, static_cast<std::uint32_t>(seed[0])).front()};
 }
 
-// Hashes that do not profit from batches.
+// Hashes that do not profit from batches of integers.
 Digest slower(std::string_view key, const HashSpec& spec) noexcept {
-  return spec.kind == HashKind::siphash ? siphash(key, spec.seed) : murmur3(key, spec.seed);
+  switch (spec.kind) {
+    case HashKind::siphash: return siphash(key, spec.seed);
+    case HashKind::aes4_prf: return aes4_prf::digest(aes4_prf::expanded_key(spec.seed), key);
+    default: return murmur3(key, spec.seed);
+  }
 }
 
 std::string_view bytes_of(const std::uint64_t& key) noexcept {
@@ -90,6 +95,7 @@ std::string_view name(HashKind kind) noexcept {
     case HashKind::siphash: return "siphash";
     case HashKind::murmur3: return "murmur3";
     case HashKind::nh_siphash: return "nh-siphash";
+    case HashKind::aes4_prf: return "aes4-prf";
   }
   return "";
 }
@@ -116,7 +122,7 @@ Result<void> check_seed(const HashSpec& spec) {
   }
   return fail(ErrorCode::invalid_argument, spec.kind == HashKind::murmur3
                                                ? "murmur3 takes a seed of 32 bits"
-                                               : "xxh3 takes a seed of 64 bits; nh-siphash and siphash take 128");
+                                               : "xxh3 takes a seed of 64 bits; keyed hashes take 128");
 }
 
 [[gnu::flatten]] Digest Hasher::xxh3(std::string_view key, std::uint64_t seed) noexcept {
@@ -135,6 +141,9 @@ Digest Hasher::as_bytes(std::uint64_t key) const noexcept { return other(bytes_o
 void Hasher::operator()(std::span<const std::string_view> keys, std::span<Digest> digests) const noexcept {
   if (spec_.kind == HashKind::nh_siphash) {
     return nh_siphash::digests(nh_siphash::expanded_key(spec_.seed), keys, digests);
+  }
+  if (spec_.kind == HashKind::aes4_prf) {
+    return aes4_prf::digests(aes4_prf::expanded_key(spec_.seed), keys, digests);
   }
   if (spec_.kind == HashKind::xxh3) {
     return xxh3_all(keys, spec_.seed[0], digests);

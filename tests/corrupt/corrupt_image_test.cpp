@@ -259,7 +259,7 @@ std::vector<Forgery> forged_headers() {
   std::vector<Forgery> all = {
       {"version 0", "header", [](ImageHeader& h) { h.format_version = 0; }},
       {"no hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 0; }, ErrorCode::unsupported_version},
-      {"later hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 5; }, ErrorCode::unsupported_version},
+      {"later hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 6; }, ErrorCode::unsupported_version},
       {"a seed too long for its hash", "offset 24", [](ImageHeader& h) { h.hash_kind = 3; }},
       {"later layout, no cells", "offset 13",
        [](ImageHeader& h) {

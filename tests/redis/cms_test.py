@@ -192,7 +192,7 @@ class ContractTest(OneServerTest):
         for words, reply in (
                 (("CMS.INITBYDIM", "f", 10, 4, "CELL_SIZE", 4), "-CMS: unknown argument"),
                 (("CMS.INITBYDIM", "f", 10, 4, "SEED", 4), "-ERR bad seed: give 32 hexadecimal digits"),
-                (("CMS.INITBYPROB", "f", "0.1", "0.1", "HASH"), "-ERR bad hash: give nh-siphash or siphash"),
+                (("CMS.INITBYPROB", "f", "0.1", "0.1", "HASH"), "-ERR bad hash: give nh-siphash, aes4-prf or siphash"),
                 (("CMS.INITBYDIM", "f", 10, 65537), "-CMS: invalid init arguments"),
                 (("CMS.INITBYDIM", "f", 1 << 46, 2), "-CMS: Insufficient memory to create the key"),
                 (("CMS.INITBYDIM", "f", 1 << 46, 65537), "-CMS: Insufficient memory to create the key"),

@@ -291,7 +291,7 @@ class ReservationTest(RedisTest):
     def test_names_that_are_none(self):
         client = self.start().client()
         for make, _, _ in self.OLD.values():
-            for more, error in (("HASH xxh3", "bad hash: give nh-siphash or siphash"), ("HASH", "bad hash|no value"), ("SEED", "bad seed|no value"),
+            for more, error in (("HASH xxh3", "bad hash: give nh-siphash, aes4-prf or siphash"), ("HASH", "bad hash|no value"), ("SEED", "bad seed|no value"),
                                 ("HASH nh-siphash SEED 0011223344556677", "bad seed: give 32 hexadecimal digits")):
                 text = make.removesuffix("SEED {seed}") + more
                 self.assertRegex(render(client.call(*self.words(text))), error, text)
@@ -305,7 +305,7 @@ class ReservationTest(RedisTest):
         client = self.start().client()
         for more, kind, rules in (("", 4, 2), ("RULES 1", 4, 1), ("HASH siphash", 2, 2), ("SEED {seed}", 2, 1),
                                   ("SEED {seed} RULES 2", 2, 2), ("SEED {seed} HASH nh-siphash", 4, 2),
-                                  ("RULES 1 HASH nh-siphash SEED {seed}", 4, 1)):
+                                  ("RULES 1 HASH nh-siphash SEED {seed}", 4, 1), ("HASH aes4-prf", 5, 2)):
             client.must("DEL", "url")
             client.must(*self.words(f"URL.RESERVE url 0.01 100 {more}"))
             image = bytes(client.must("URL.SCANDUMP", "url", 0)[1])[16:16 + IMAGE_HEADER]

@@ -175,15 +175,17 @@ TEST_P(HashQuality, numbers_in_texts_are_spread) {
   expect_spread(std::move(urls), "URLs");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, HashQuality, testing::Values(kXxh3, kNhSiphash, kSiphash), spec_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, HashQuality, testing::Values(kXxh3, kNhSiphash, kSiphash, kAes4Prf), spec_name);
 
 // What an adversary hopes for: one key under many seeds.
-TEST(NhSiphashQuality, one_key_under_seeds_in_order_is_spread) {
-  std::vector<Digest> digests;
-  for (std::uint64_t seed = 0; seed < 100'000; ++seed) {
-    digests.push_back(Hasher({.kind = HashKind::nh_siphash, .seed = {seed, 0}})("https://www.example.org/"));
+TEST(KeyedHashQuality, one_key_under_seeds_in_order_is_spread) {
+  for (const HashKind kind : {HashKind::nh_siphash, HashKind::aes4_prf}) {
+    std::vector<Digest> digests;
+    for (std::uint64_t seed = 0; seed < 100'000; ++seed) {
+      digests.push_back(Hasher({.kind = kind, .seed = {seed, 0}})("https://www.example.org/"));
+    }
+    expect_spread(std::move(digests), std::string(name(kind)) + ", seeds");
   }
-  expect_spread(std::move(digests), "seeds");
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/hash/detail/key_cache.hpp"
+#include "mankai/hash/detail/short_words.hpp"
 #include "mankai/hash/siphash13.hpp"
 
 // This file is compiled once per instruction set by Highway's foreach_target.
@@ -167,20 +169,6 @@ HWY_EXPORT(expand_seed);
 
 __extension__ using Wide = unsigned __int128;
 
-std::uint64_t load(const char* from) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
-std::uint64_t load_half(const char* from) noexcept {
-  std::uint32_t word = 0;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
-std::uint64_t byte_at(const char* from) noexcept { return static_cast<unsigned char>(*from); }
-
 void absorb(SipHash13& hash, Wide sum) noexcept {
   hash.absorb(static_cast<std::uint64_t>(sum));
   hash.absorb(static_cast<std::uint64_t>(sum >> 64));
@@ -207,24 +195,9 @@ template <std::size_t kCount>
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < kCount; ++i) {
     const char* pair = chunk + std::min(i * kPairBytes, last_pair_at);
-    sum += product(key, i, load(pair), load(pair + sizeof(std::uint64_t)));
+    sum += product(key, i, load_word<std::uint64_t>(pair), load_word<std::uint64_t>(pair + sizeof(std::uint64_t)));
   }
   return sum;
-}
-
-Wide sum_short(const ExpandedKey& key, std::string_view text) noexcept {
-  const char* first = text.data();
-  const char* end = first + text.size();
-  if (text.size() >= 8) {
-    return product(key, 0, load(first), load(end - 8));
-  }
-  if (text.size() >= 4) {
-    return product(key, 0, load_half(first), load_half(end - 4));
-  }
-  if (text.empty()) {
-    return product(key, 0, 0, 0);
-  }
-  return product(key, 0, byte_at(first) | byte_at(first + text.size() / 2) << 8 | byte_at(end - 1) << 16, 0);
 }
 
 // Not inlined, so that shorter keys keep the registers.
@@ -235,7 +208,8 @@ Wide sum_short(const ExpandedKey& key, std::string_view text) noexcept {
 [[gnu::always_inline]] inline Wide sum_of(const ExpandedKey& key, std::string_view text) noexcept {
   const Wide length = length_product(key, text.size());
   if (text.size() < kPairBytes) {
-    return length + sum_short(key, text);
+    const auto [low, high] = short_words(text);
+    return length + product(key, 0, low, high);
   }
   const char* const first = text.data();
   const std::size_t last_pair_at = text.size() - kPairBytes;
@@ -325,27 +299,12 @@ void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept
   key.length_addend = words[2];
   key.length_factor = words[3];
   std::copy_n(words.begin() + kFirstWords, key.words.size(), key.words.begin());
-  key.seed = seed;
-  key.is_made = true;
 }
 
 }  // namespace
 
 const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept {
-  // Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and neither hashers nor
-  // filters carry 300 bytes.
-  constexpr std::size_t kSets = 8;
-  static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
-  auto& [latest, other] = sets[seed[0] % kSets];
-  if (latest.is_made && latest.seed == seed) [[likely]] {
-    return latest;
-  }
-  if (!other.is_made || other.seed != seed) {
-    other = latest;
-    expand(seed, latest);
-    return latest;
-  }
-  return other;
+  return cached_key<ExpandedKey, expand>(seed);
 }
 
 Digest digest(const ExpandedKey& key, std::string_view text) noexcept {

@@ -107,7 +107,7 @@ Result<void> HashRequest::read(const Call& call, std::size_t index) {
   const bool has_value = index + 1 < call.size();
   if (call.is(index, "HASH")) {
     kind_ = has_value ? read_hash_kind(call, index + 1) : std::nullopt;
-    return kind_ ? Result<void>() : refuse("ERR bad hash: give nh-siphash or siphash");
+    return kind_ ? Result<void>() : refuse("ERR bad hash: give nh-siphash, aes4-prf or siphash");
   }
   seed_ = has_value ? read_seed(call.text(index + 1)) : std::nullopt;
   return seed_ ? Result<void>() : refuse("ERR bad seed: give 32 hexadecimal digits");

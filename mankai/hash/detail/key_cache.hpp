@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace mankai {
+
+/// The expansion of a seed by `kExpand`, of the thread's 16 latest. The reference is valid until the thread's next
+/// call. Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and neither hashers
+/// nor filters carry expanded keys. `ExpandedKey` has the members `seed` and `is_made`. Threads: safe.
+template <class ExpandedKey, void (*kExpand)(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept>
+[[nodiscard]] const ExpandedKey& cached_key(const std::array<std::uint64_t, 2>& seed) noexcept {
+  constexpr std::size_t kSets = 8;
+  static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
+  auto& [latest, other] = sets[seed[0] % kSets];
+  if (latest.is_made && latest.seed == seed) [[likely]] {
+    return latest;
+  }
+  if (!other.is_made || other.seed != seed) {
+    other = latest;
+    kExpand(seed, latest);
+    latest.seed = seed;
+    latest.is_made = true;
+    return latest;
+  }
+  return other;
+}
+
+}  // namespace mankai
