@@ -27,7 +27,9 @@ INSTANTIATE_TEST_SUITE_P(every_kind, BatchFilterPromise, testing::ValuesIn(shape
 // Kernels work in windows of 32 keys in cache and 192 beyond it, three at a time, with vectors of up to 8 keys.
 constexpr std::size_t kSizesMax = 600;
 // Every size up to a window beyond the cache, then steps that share no divisor with a window or a vector.
-constexpr std::size_t next_size(std::size_t size, std::size_t step = 1) { return size + (size < 200 ? step : step * 7); }
+constexpr std::size_t next_size(std::size_t size, std::size_t step = 1) {
+  return size + (size < 200 ? step : step * 7);
+}
 
 // Half of the keys asked for were inserted, and every third is a twin of an earlier one.
 std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
