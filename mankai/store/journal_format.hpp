@@ -12,7 +12,11 @@ namespace mankai {
 
 /// "MKJRNL", then a byte that ends text and one that line-ending conversion would change.
 inline constexpr std::array<char, 8> kJournalMagic = {'M', 'K', 'J', 'R', 'N', 'L', '\x1a', '\n'};
-inline constexpr std::uint32_t kJournalVersion = 1;
+/// Version 1 has no short records; it is read, and continued as version 2.
+inline constexpr std::uint32_t kJournalVersion = 2;
+[[nodiscard]] constexpr bool is_journal_version(std::uint32_t version) noexcept {
+  return version >= 1 && version <= kJournalVersion;
+}
 
 /// Two superblocks are written in turn, each with two copies in different pages: neither a torn write nor a damaged
 /// page destroys both.
@@ -41,8 +45,8 @@ struct Superblock {
 static_assert(sizeof(Superblock) == 64);
 static_assert(std::has_unique_object_representations_v<Superblock>);
 
-/// The start of a record. The position follows, padded with zeros to a multiple of 8 bytes, then the payload. 48 zeros
-/// end the records.
+/// The start of a long record. The position follows, padded with zeros to a multiple of 8 bytes, then the payload. 48
+/// zeros end the records.
 struct RecordHeader {
   std::uint64_t checksum;          //  0  XXH3_64 of bytes 8 to 47, seed salt
   std::uint64_t sequence;          //  8  of its first change; without a change, of the next one
@@ -58,6 +62,20 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 48);
 static_assert(std::has_unique_object_representations_v<RecordHeader>);
 
+/// The start of a short record, of one key without a position: the payload follows. Its lower 8 bits are the tag; the
+/// others are the sequence plus XXH3_64 of the payload, seed salt + tag, modulo 2^56. So the sequence costs no room,
+/// and a reader that knows the payload can tell which one it is.
+using ShortHeader = std::uint64_t;
+inline constexpr unsigned kTagBits = 8;
+inline constexpr std::uint8_t kMaxShortOperation = 15;  ///< the tag's lower 4 bits
+inline constexpr unsigned kShortWordsShift = 4;         ///< the next 3: the payload's size in words of 8 bytes
+inline constexpr std::uint64_t kMaxShortWords = 7;
+inline constexpr std::uint8_t kShortMoreFollows = 0x80;  ///< as kMoreFollows
+
+/// Short records repeat nothing of what a long one says, so the first record that begins in a page is long, and so is
+/// each that knows of more on the disk than the one before.
+inline constexpr std::uint64_t kJournalPage = 4096;
+
 /// The batch continues in the next record. A record without this flag commits all records since the last commit.
 inline constexpr std::uint16_t kMoreFollows = 1;
 
@@ -72,6 +90,10 @@ inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{1} << 30;
 
 [[nodiscard]] constexpr std::uint64_t record_bytes(std::uint64_t position_bytes, std::uint64_t payload_bytes) noexcept {
   return sizeof(RecordHeader) + align_up(position_bytes, std::uint64_t{8}) + payload_bytes;
+}
+
+[[nodiscard]] constexpr std::uint64_t short_record_bytes(std::uint64_t payload_bytes) noexcept {
+  return sizeof(ShortHeader) + payload_bytes;
 }
 
 }  // namespace mankai

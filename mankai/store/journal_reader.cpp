@@ -26,17 +26,17 @@ std::uint64_t checksum_of(const RecordHeader& header, std::uint64_t salt) noexce
 }
 
 bool is_valid(const Superblock& block) noexcept {
-  return block.magic == kJournalMagic && block.version == kJournalVersion && block.checksum == checksum_of(block);
+  return block.magic == kJournalMagic && is_journal_version(block.version) && block.checksum == checksum_of(block);
 }
 
 // In another version only magic and version are at the same offsets.
 std::unexpected<Error> no_superblock(std::span<const std::byte> bytes) {
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     const auto block = load<Superblock>(bytes, superblock_offset(slot, 0));
-    if (block.magic == kJournalMagic && block.version != kJournalVersion) {
+    if (block.magic == kJournalMagic && !is_journal_version(block.version)) {
       return fail(ErrorCode::unsupported_version,
-                  "is a journal of version " + std::to_string(block.version) + ", and this library reads version " +
-                      std::to_string(kJournalVersion) +
+                  "is a journal of version " + std::to_string(block.version) +
+                      ", and this library reads versions 1 to " + std::to_string(kJournalVersion) +
                       "; use the version of Mankai that wrote it, or restore both files from a copy");
     }
   }
@@ -150,11 +150,41 @@ std::optional<JournalRecord> JournalReader::record_at(std::uint64_t at) const no
                        .position = {reinterpret_cast<const char*>(body.data()), header->position_bytes}};
 }
 
+// The record, if its sequence is one that it can have: not before the next one, and one for each record that can lie
+// between.
+std::optional<JournalRecord> JournalReader::short_record_at(std::uint64_t at) const noexcept {
+  if (records_.size() - at < sizeof(ShortHeader)) {
+    return std::nullopt;
+  }
+  const auto header = load<ShortHeader>(records_, at);
+  const auto tag = static_cast<std::uint8_t>(header);
+  const std::uint64_t payload_bytes = (tag >> kShortWordsShift & kMaxShortWords) * sizeof(std::uint64_t);
+  const auto operation = static_cast<std::uint16_t>(tag & kMaxShortOperation);
+  if (operation == 0 || payload_bytes == 0 || short_record_bytes(payload_bytes) > records_.size() - at) {
+    return std::nullopt;
+  }
+  const auto payload = records_.subspan(at + sizeof(header), payload_bytes);
+  const std::uint64_t ahead =
+      ((header >> kTagBits) - checksum(payload, superblock_.salt + tag) - sequence_) << kTagBits >> kTagBits;
+  if (ahead > (at - at_) / short_record_bytes(sizeof(std::uint64_t))) {
+    return std::nullopt;
+  }
+  return JournalRecord{.offset = superblock_.start + at,
+                       .bytes = short_record_bytes(payload_bytes),
+                       .sequence = sequence_ + ahead,
+                       .durable = durable_,
+                       .more_follows = (tag & kShortMoreFollows) != 0,
+                       .has_change = true,
+                       .change = {.operation = Operation{operation}, .keys = 1, .payload = payload}};
+}
+
 std::optional<JournalRecord> JournalReader::next() {
-  auto record = record_at(at_);
+  auto record = short_record_at(at_);
+  record = record ? record : record_at(at_);
   if (!record || record->sequence != sequence_) {
     return std::nullopt;
   }
+  durable_ = record->durable;
   at_ += record->bytes;
   sequence_ += record->change.keys;
   return record;
@@ -170,11 +200,22 @@ Result<JournalEnd> JournalReader::end(std::uint64_t file_sequence) const {
                  ", without the zeros that end its records: it was truncated";
   } else if (!is_zero(rest.first(sizeof(RecordHeader)))) {
     end.bytes_dropped = sizeof(RecordHeader);
+    while (is_zero(rest.subspan(end.bytes_dropped - sizeof(std::uint64_t), sizeof(std::uint64_t)))) {
+      end.bytes_dropped -= sizeof(std::uint64_t);
+    }
     end.reason = here + " is incomplete";
   }
   // A valid header proves that there was a record: its checksum is seeded by the salt, which each restart draws anew. A
   // crash during a restart leaves old records without the first one; the file has all of them.
+  // Short records are searched for where a writer leaves them: within a page after the last long one.
+  std::uint64_t short_until = at_ + kJournalPage;
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
+    if (const auto later = at < short_until ? short_record_at(at) : std::nullopt;
+        later && later->sequence > file_sequence) {
+      end.reason = here + " is missing or was not written completely";
+      end.bytes_dropped = std::max(end.bytes_dropped, at + later->bytes - at_);
+      continue;
+    }
     const auto later = header_at(at);
     if (!later || later->sequence + later->changes - 1 <= file_sequence) {
       continue;
@@ -185,6 +226,7 @@ Result<JournalEnd> JournalReader::end(std::uint64_t file_sequence) const {
                                           std::to_string(superblock_.start + at) +
                                           " says that it was on the disk; restore both files from a copy");
     }
+    short_until = at + kJournalPage;
     end.reason = here + (at == at_ ? " was not written completely" : " is missing or was not written completely");
     end.bytes_dropped =
         std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - at_);

@@ -19,7 +19,7 @@ struct JournalRecord {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;     ///< size in the journal
   std::uint64_t sequence = 0;  ///< of its first change
-  std::uint64_t durable = 0;
+  std::uint64_t durable = 0;   ///< of a short record, that of the long one before it
   bool more_follows = false;
   bool has_change = false;
   Change change = {};
@@ -66,11 +66,13 @@ class JournalReader {
  private:
   [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t at) const noexcept;
   [[nodiscard]] std::optional<JournalRecord> record_at(std::uint64_t at) const noexcept;
+  [[nodiscard]] std::optional<JournalRecord> short_record_at(std::uint64_t at) const noexcept;
 
   std::span<const std::byte> records_;
   Superblock superblock_;
   std::uint64_t at_ = 0;    // in the records
   std::uint64_t sequence_;  // that the next record must have
+  std::uint64_t durable_ = 0;
 };
 
 }  // namespace mankai

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,8 +17,10 @@ namespace mankai {
 namespace {
 
 constexpr std::uint64_t kStoreId = 7;
-/// Size of a record of one digest without a position.
-constexpr std::uint64_t kSmallRecord = record_bytes(0, sizeof(std::uint64_t));
+/// Sizes of a record of one digest without a position.
+constexpr std::uint64_t kLong = record_bytes(0, sizeof(std::uint64_t));
+constexpr std::uint64_t kShort = short_record_bytes(sizeof(std::uint64_t));
+static_assert(kShort == 16);
 
 class JournalTest : public testing::Test {
  protected:
@@ -78,10 +82,88 @@ TEST_F(JournalTest, what_is_appended_is_read) {
 TEST_F(JournalTest, a_journal_grows_as_it_must) {
   JournalWriter journal = create();
   append(journal, 10'000);
-  EXPECT_EQ(journal.end(), kFirstRecord + 10'000 * kSmallRecord);
+  const std::uint64_t pages = (journal.end() - kFirstRecord + kJournalPage - 1) / kJournalPage;
+  EXPECT_EQ(journal.end(), kFirstRecord + 10'000 * kShort + pages * (kLong - kShort));
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   EXPECT_EQ(sequences(reader).size(), 10'000U);
+}
+
+TEST_F(JournalTest, a_change_of_one_key_takes_8_bytes_more_than_its_payload) {
+  JournalWriter journal = create();
+  append(journal, 1);
+  const std::array<std::uint64_t, 8> words = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (std::size_t count = 1; count <= words.size(); ++count) {
+    const Change change{
+        .operation = Operation::insert_until, .keys = 1, .payload = std::as_bytes(std::span(words).first(count))};
+    ASSERT_TRUE(journal.append(change, {.more_follows = count % 2 == 0}));
+  }
+  ASSERT_TRUE(
+      journal.append({.operation = Operation::erase, .keys = 2, .payload = std::as_bytes(std::span(words))}, {}));
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  static_cast<void>(reader.next());
+  for (std::size_t count = 1; count <= words.size(); ++count) {
+    const auto record = reader.next();
+    ASSERT_TRUE(record) << count;
+    EXPECT_EQ(record->bytes, (count <= kMaxShortWords ? sizeof(ShortHeader) : sizeof(RecordHeader)) + 8 * count);
+    EXPECT_EQ(record->sequence, count + 1);
+    EXPECT_EQ(record->more_follows, count % 2 == 0);
+    EXPECT_EQ(record->change.operation, Operation::insert_until);
+    EXPECT_EQ(record->change.keys, 1U);
+    EXPECT_TRUE(std::ranges::equal(record->change.payload, std::as_bytes(std::span(words).first(count))));
+  }
+  EXPECT_EQ(reader.next()->bytes, record_bytes(0, sizeof(words)));
+}
+
+// A short record says nothing about the disk, so these are long: the first one of a page, and whatever knows more.
+TEST_F(JournalTest, what_the_disk_has_is_said_once_per_page_and_when_it_changes) {
+  JournalWriter journal = create();
+  append(journal, 1000);
+  append(journal, 2, {.durable = 900});
+  append(journal, 1, {.durable = 900, .position = "p"});
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  std::uint64_t page = 0;
+  while (const auto record = reader.next()) {
+    const bool is_long = record->offset / kJournalPage != page || record->sequence == 1001 || record->sequence == 1003;
+    EXPECT_EQ(record->bytes > kShort, is_long) << record->sequence;
+    EXPECT_EQ(record->durable, record->sequence > 1000 ? 900U : 0U);
+    page = record->offset / kJournalPage;
+  }
+}
+
+TEST_F(JournalTest, a_record_that_was_removed_leaves_nothing) {
+  JournalWriter journal = create();
+  append(journal, 2);
+  for (const std::uint64_t count : {1U, 5U}) {
+    const auto place = journal.place();
+    const std::array<std::uint64_t, 5> words = {1, 2, 3, 4, 5};
+    const Change change{
+        .operation = Operation::put, .keys = 1, .payload = std::as_bytes(std::span(words).first(count))};
+    ASSERT_TRUE(journal.append(change, {}));
+    journal.remove_last(place);
+    const Region region = bytes();
+    JournalReader reader = JournalReader::open(region.bytes()).value();
+    EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(reader.end()->reason, "");
+  }
+}
+
+TEST_F(JournalTest, version_1_is_continued_as_the_present_one) {
+  Superblock superblock{};
+  {
+    JournalWriter journal = create();
+    append(journal, 1);  // long, as in version 1
+    superblock = JournalReader::open(bytes().bytes())->superblock();
+  }
+  superblock.version = 1;
+  JournalWriter journal = JournalWriter::resume(path_, superblock, kFirstRecord + kLong, 2, system_calls()).value();
+  append(journal, 2);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(reader.superblock().version, kJournalVersion);
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
 TEST_F(JournalTest, a_torn_tail_is_dropped) {
@@ -93,8 +175,8 @@ TEST_F(JournalTest, a_torn_tail_is_dropped) {
   EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2}));
   const auto end = reader.end();
   ASSERT_TRUE(end);
-  EXPECT_EQ(end->offset, kFirstRecord + 2 * kSmallRecord);
-  EXPECT_EQ(end->bytes_dropped, kSmallRecord);
+  EXPECT_EQ(end->offset, kFirstRecord + kLong + kShort);
+  EXPECT_EQ(end->bytes_dropped, kShort);
   EXPECT_NE(end->reason, "");
 }
 
@@ -105,16 +187,16 @@ TEST_F(JournalTest, a_hole_is_damage_where_a_later_record_vouches_and_a_crash_el
     append(journal, 2);
     append(journal, 2, {.durable = durable, .position = {}, .more_follows = false});
     Region region = bytes();
-    region.bytes()[kFirstRecord + kSmallRecord] ^= std::byte{1};  // change 2
+    region.bytes()[kFirstRecord + kLong] ^= std::byte{1};  // change 2
     JournalReader reader = JournalReader::open(region.bytes()).value();
     EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1}));
     const auto end = reader.end();
     ASSERT_EQ(end.has_value(), durable < 2) << durable;
     if (end) {
-      EXPECT_EQ(end->bytes_dropped, 3 * kSmallRecord);
+      EXPECT_EQ(end->bytes_dropped, journal.end() - (kFirstRecord + kLong));
     } else {
       EXPECT_EQ(end.error().code, ErrorCode::corrupt);
-      EXPECT_NE(end.error().detail.find(std::to_string(kFirstRecord + kSmallRecord)), std::string::npos);
+      EXPECT_NE(end.error().detail.find(std::to_string(kFirstRecord + kLong)), std::string::npos);
     }
   }
 }
@@ -144,7 +226,7 @@ TEST_F(JournalTest, forgotten_records_are_given_back_and_the_rest_stays) {
   journal.forget(middle, 1001);
   ASSERT_TRUE(journal.sync());
   static_cast<void>(journal.release_forgotten());  // not every file system can
-  EXPECT_EQ(journal.record_bytes_held(), 3 * kSmallRecord);
+  EXPECT_EQ(journal.record_bytes_held(), 3 * kShort);
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1001, 1002, 1003}));
@@ -159,8 +241,7 @@ TEST_F(JournalTest, a_writer_goes_on_behind_what_is_good) {
     superblock = JournalReader::open(region.bytes())->superblock();
   }
   // The third record is dropped; what follows must not become valid after a new one of the same length.
-  JournalWriter journal =
-      JournalWriter::resume(path_, superblock, kFirstRecord + kSmallRecord, 2, system_calls()).value();
+  JournalWriter journal = JournalWriter::resume(path_, superblock, kFirstRecord + kLong, 2, system_calls()).value();
   append(journal, 1);
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();

@@ -13,6 +13,11 @@
 namespace mankai {
 namespace {
 
+// The first word of a record makes it valid, so neither the compiler nor the processor may write it before the rest.
+void write_header(std::byte* at, std::uint64_t header) noexcept {
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at)).store(header, std::memory_order_release);
+}
+
 constexpr std::uint64_t kFirstFileBytes = std::uint64_t{64} << 10;
 /// A journal doubles its size up to this step.
 constexpr std::uint64_t kMaxStepBytes = std::uint64_t{16} << 20;
@@ -63,6 +68,7 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
   MANKAI_ASSIGN(auto file, MappedFile::open(path, MappedFile::Mode::write, calls));
   JournalWriter journal(std::move(file), superblock, end, next_sequence);
   // Tells a concurrent reader that the records are about to change.
+  journal.superblock_.version = kJournalVersion;
   ++journal.superblock_.number;
   journal.write_superblock();
   MANKAI_TRY(journal.cut());
@@ -85,15 +91,20 @@ Result<void> JournalWriter::cut() {
 
 Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
-  const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());
+  const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());  // of a long one, at most
   if (!has_room(bytes)) [[unlikely]] {
     MANKAI_TRY(reserve(bytes));
   }
-  write_record(change, mark, static_cast<std::uint16_t>(change.operation));
+  if (can_be_short(change, mark)) {
+    write_short(change, mark.more_follows);
+  } else {
+    write_long(change, mark, static_cast<std::uint16_t>(change.operation));
+  }
   return {};
 }
 
 void JournalWriter::remove_last(const Place& place) noexcept {
+  short_until_ = 0;
   std::memset(file_.bytes().data() + place.end, 0, sizeof(RecordHeader));
   end_ = place.end;
   next_sequence_ = place.next_sequence;
@@ -104,7 +115,7 @@ Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mar
   if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && room_until_ - end_ < kCommitRoom) {
     return room;
   }
-  write_record({.operation = {}, .keys = changes, .payload = {}}, mark, 0);
+  write_long({.operation = {}, .keys = changes, .payload = {}}, mark, 0);
   return {};
 }
 
@@ -155,14 +166,36 @@ Result<void> JournalWriter::reserve(std::uint64_t bytes) {
 }
 
 void JournalWriter::write_superblock() noexcept {
+  short_until_ = 0;
   seal(superblock_);
   for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
     std::memcpy(file_.bytes().data() + superblock_offset(superblock_.number, copy), &superblock_, sizeof(superblock_));
   }
 }
 
-// Writes from back to front: the zeros that end the records, the body, then the header, which makes it a record.
-void JournalWriter::write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
+bool JournalWriter::can_be_short(const Change& change, const Mark& mark) const noexcept {
+  static_assert(static_cast<std::uint16_t>(Operation::insert_until) <= kMaxShortOperation);
+  return change.keys == 1 && end_ < short_until_ && mark.durable == last_durable_ && mark.position.empty() &&
+         change.payload.size() <= kMaxShortWords * sizeof(std::uint64_t) && !change.payload.empty();
+}
+
+// Writes from back to front: the zeros that end the records, the payload, then the header, which makes it a record.
+void JournalWriter::write_short(const Change& change, bool more_follows) noexcept {
+  std::byte* const at = file_.bytes().data() + end_;
+  const std::uint64_t bytes = short_record_bytes(change.payload.size());
+  const std::uint64_t words = change.payload.size() / sizeof(std::uint64_t);
+  std::memset(at + bytes, 0, sizeof(RecordHeader));
+  std::ranges::copy(change.payload, at + sizeof(ShortHeader));
+  const std::uint64_t tag = static_cast<std::uint64_t>(change.operation) | words << kShortWordsShift |
+                            (more_follows ? kShortMoreFollows : 0U);
+  const std::uint64_t check = checksum(change.payload, superblock_.salt + tag) + next_sequence_;
+  write_header(at, check << kTagBits | tag);
+  end_ += bytes;
+  ++next_sequence_;
+}
+
+// As write_short. The first record that begins in the next page is long again.
+void JournalWriter::write_long(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
   std::byte* const at = file_.bytes().data() + end_;
   std::byte* const body = at + sizeof(RecordHeader);
   const std::uint64_t position_room = align_up<std::uint64_t>(mark.position.size(), sizeof(std::uint64_t));
@@ -183,12 +216,12 @@ void JournalWriter::write_record(const Change& change, const Mark& mark, std::ui
                       .flags = mark.more_follows ? kMoreFollows : std::uint16_t{0},
                       .position_bytes = static_cast<std::uint16_t>(mark.position.size()),
                       .zero = 0};
-  // The checksum makes it valid, so neither the compiler nor the processor may write it before the rest.
   const auto rest = std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum));
   header.checksum = checksum(rest, superblock_.salt);
   std::ranges::copy(rest, at + sizeof(header.checksum));
-  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
-      .store(header.checksum, std::memory_order_release);
+  write_header(at, header.checksum);
+  short_until_ = align_up(end_ + 1, kJournalPage);
+  last_durable_ = mark.durable;
   end_ += sizeof(RecordHeader) + body_bytes;
   next_sequence_ += change.keys;
 }

@@ -30,8 +30,8 @@ class JournalWriter {
   [[nodiscard]] static Result<JournalWriter> resume(const std::string& path, const Superblock& superblock,
                                                     std::uint64_t end, std::uint64_t next_sequence, FileCalls& calls);
 
-  /// Appends a record. Cost: a copy of the payload and its checksum; occasionally the file grows. Errors: out_of_space,
-  /// io; then nothing was appended.
+  /// Appends a record, a short one if it can be. Cost: a copy of the payload and its checksum; occasionally the file
+  /// grows. Errors: out_of_space, io; then nothing was appended.
   [[nodiscard]] Result<void> append(const Change& change, const Mark& mark);
   /// Where a record starts.
   struct Place {
@@ -76,7 +76,9 @@ class JournalWriter {
   [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept;
   [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
   void write_superblock() noexcept;
-  void write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;
+  [[nodiscard]] bool can_be_short(const Change& change, const Mark& mark) const noexcept;
+  void write_short(const Change& change, bool more_follows) noexcept;
+  void write_long(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;
 
   MappedFile file_;
   Superblock superblock_;
@@ -84,6 +86,9 @@ class JournalWriter {
   std::uint64_t next_sequence_;
   /// The disk is known to have room for records up to this offset.
   std::uint64_t room_until_;
+  /// Records before this offset may be short while nothing more is known to be on the disk. 0: none.
+  std::uint64_t short_until_ = 0;
+  std::uint64_t last_durable_ = 0;  ///< of the last long record
   /// This or an earlier writer may have released room at the front.
   bool has_holes_ = false;
 };

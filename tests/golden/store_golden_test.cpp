@@ -15,6 +15,7 @@
 
 #include "mankai/file/file.hpp"
 #include "mankai/store/filter_file.hpp"
+#include "mankai/store/journal_file.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer_format.hpp"
@@ -38,8 +39,9 @@ struct Golden {
   const char* spec;
   std::uint64_t sequence;
   const char* position;
-  std::uint32_t footer_version;  ///< only files of the present one are written anew
-  std::uint64_t image_hash;      ///< XXH3_64 of the image
+  std::uint32_t footer_version;   ///< only files of the present one are written anew
+  std::uint32_t journal_version;  ///< likewise; 0: it has none
+  std::uint64_t image_hash;       ///< XXH3_64 of the image
 };
 
 constexpr std::array kGolden = {
@@ -48,43 +50,57 @@ constexpr std::array kGolden = {
            .sequence = 5,
            .position = "p1",
            .footer_version = 1,
+           .journal_version = 0,
            .image_hash = 0x7150cdc90ce533acU},
     Golden{.name = "store_counting",
            .spec = "scalable-counting-bloom:keys=2,fpr=0.01,hash=xxh3,seed=1",
            .sequence = 16,
            .position = "after both",
            .footer_version = 1,
+           .journal_version = 1,
            .image_hash = 0x725d0e89d0cb945bU},
     Golden{.name = "store_paths",
            .spec = "layered-url-bloom:keys=10,fpr=0.01,hash=xxh3,seed=1",
            .sequence = 4,
            .position = "",
            .footer_version = 1,
+           .journal_version = 1,
            .image_hash = 0x159a5903f7d9edadU},
     Golden{.name = "store_top",
            .spec = "decayed-top:bytes=4096,half-life=1h,hash=xxh3,seed=1",
            .sequence = 9,
            .position = "",
            .footer_version = 2,
+           .journal_version = 1,
            .image_hash = 0x13fac92b6065e587U},
     Golden{.name = "store_values",
            .spec = "recent-values:slots=64,hash=xxh3,seed=1",
            .sequence = 8,
            .position = "",
            .footer_version = 1,
+           .journal_version = 1,
            .image_hash = 0xff370440ec032d92U},
     Golden{.name = "store_closed_2",
            .spec = "bloom:keys=100,fpr=0.01,hash=xxh3,seed=1",
            .sequence = 5,
            .position = "p1",
            .footer_version = 2,
+           .journal_version = 0,
            .image_hash = 0x7150cdc90ce533acU},
     Golden{.name = "store_counting_2",
            .spec = "scalable-counting-bloom:keys=2,fpr=0.01,hash=xxh3,seed=1",
            .sequence = 16,
            .position = "after both",
            .footer_version = 2,
+           .journal_version = 1,
            .image_hash = 0x725d0e89d0cb945bU},
+    Golden{.name = "store_single",
+           .spec = "scalable-counting-bloom:keys=2,fpr=0.01,hash=xxh3,seed=1",
+           .sequence = 14,
+           .position = "",
+           .footer_version = 2,
+           .journal_version = 2,
+           .image_hash = 0x36fa14312372032dU},
 };
 
 // What was done to it.
@@ -100,6 +116,16 @@ void change(const std::string& name, Store& store) {
     ASSERT_TRUE(store.erase(kKeys, kIds, results));
     ASSERT_TRUE(store.commit("after both"));
     ASSERT_TRUE(store.erase(kKeys, results));
+  } else if (name == "store_single") {
+    std::array<EraseResult, 1> result{};
+    for (std::size_t i = 0; i < kKeys.size(); ++i) {
+      ASSERT_TRUE(store.insert(Views{kKeys[i]}));
+      ASSERT_TRUE(store.insert(Views{kKeys[i]}, std::array{kIds[i]}));
+    }
+    store.begin();
+    ASSERT_TRUE(store.erase(Views{kKeys[0]}, result));
+    ASSERT_TRUE(store.erase(Views{kKeys[1]}, std::array{kIds[1]}, result));
+    ASSERT_TRUE(store.commit());
   } else if (name == "store_top") {
     ASSERT_TRUE(store.insert(kKeys, std::array{at(10), at(7200), at(7300), at(60)}));
     ASSERT_TRUE(store.advance(at(10'000)));
@@ -148,6 +174,14 @@ TEST_P(StoreGoldenTest, the_footer_says_what_was_written) {
   EXPECT_EQ(found->info.damaged_footers, 0U);
 }
 
+TEST_P(StoreGoldenTest, the_journal_is_of_the_version_that_was_written) {
+  const std::string journal = journal_of(golden_path(GetParam()));
+  ASSERT_EQ(fs::exists(journal), GetParam().journal_version != 0);
+  if (GetParam().journal_version != 0) {
+    EXPECT_EQ(read_journal_superblock(journal)->version, GetParam().journal_version);
+  }
+}
+
 TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
   const Folder folder;
   const fs::path from = golden_path(GetParam());
@@ -171,7 +205,8 @@ INSTANTIATE_TEST_SUITE_P(All, StoreGoldenTest, testing::ValuesIn(kGolden),
 
 TEST(StoreGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
-    if (golden.footer_version != kFooterVersion) {
+    const bool has_old_journal = golden.journal_version != 0 && golden.journal_version != kJournalVersion;
+    if (golden.footer_version != kFooterVersion || has_old_journal) {
       continue;
     }
     const Folder folder;
