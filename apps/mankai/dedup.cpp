@@ -63,7 +63,7 @@ class Dedup {
   Dedup(const DedupRequest& request, DedupMemory memory) : request_(request), memory_(std::move(memory)) {}
 
   Result<int> run() {
-    MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, [this] { wait(); }));
+    MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, memory_.filter(), [this] { wait(); }));
     auto read = read_all(input);
     if (auto drained = memory_.drain(deliver_); read && !drained) {
       read = std::move(drained);
@@ -97,10 +97,10 @@ class Dedup {
       if (!batch) {
         return std::unexpected(batch.error());
       }
-      if (batch->lines.empty() && batch->headings.empty()) {
+      if (*batch == nullptr) {
         break;
       }
-      MANKAI_TRY(take(*batch));
+      MANKAI_TRY(take(**batch));
     }
     return {};
   }
@@ -390,7 +390,7 @@ Options input_options(DedupRequest& request) {
 Options summary_options(DedupRequest& request) {
   return {flag("--count", "Print a summary on standard error.", request.count),
           flag("--json", "Print the summary as JSON on standard error.", request.json),
-          max_line_option(request.input.input)};
+          max_line_option(request.input.input), threads_option(request.input.input)};
 }
 
 }  // namespace
@@ -408,6 +408,7 @@ Subcommand dedup_subcommand() {
                    {"mankai dedup --canonical frontier.txt", "each URL once, whatever its spelling"},
                    {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
                    {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl fetched"},
+                   {"mankai dedup --threads 4 part-*.gz > unique.txt", "decompresses up to four files at once"},
                    {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
                    {"mankai dedup --confirm seen.log --label links.txt",
                     "new, repeat or rescued: no new URL is dropped"}},

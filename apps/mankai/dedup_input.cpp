@@ -18,6 +18,8 @@ constexpr std::size_t kPeekBytes = 4096;
 // --canonical leaves it unchanged because it is not a URL with a host.
 constexpr std::string_view kWholeLine = "file:///\n";
 
+bool has_fields(const DedupInputRequest& request) { return request.field || request.time_field; }
+
 }  // namespace
 
 std::span<const std::string_view> dedup_format_names() noexcept { return kDedupFormats; }
@@ -54,34 +56,68 @@ Result<WarcTypes> parse_warc_types(std::string_view text) {
   return types;
 }
 
-LineFields::LineFields(const DedupInputRequest& request)
-    : key_field_(request.field), time_field_(request.time_field), delimiter_(request.delimiter.value_or('\t')) {}
-
-std::size_t LineFields::read(std::span<const std::string_view> lines, std::span<std::string_view> keys,
-                             std::span<std::optional<Time>> times) {
-  without_key_.clear();
-  without_key_.reserve(lines.size());  // keys point into its strings
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    keys[i] = lines[i];
-    times[i].reset();
-    if (key_field_) {
-      const auto key = field_of(lines[i], *key_field_);
-      keys[i] = key ? *key : without_key_.emplace_back(std::string(kWholeLine).append(lines[i]));
-    }
-    if (time_field_) {
-      const auto time = parse_time(field_of(lines[i], *time_field_).value_or(std::string_view()));
-      times[i] = time ? std::optional(*time) : std::nullopt;
-    }
+void DedupBlock::parse() {
+  if (batches_.empty()) {
+    take_fields();
   }
-  return without_key_.size();
+  for (std::size_t i = 0; filter_ != nullptr && i < batches_.size(); ++i) {
+    if (i == encoders_.size()) {
+      encoders_.emplace_back(*filter_);
+    }
+    batches_[i].change = encoders_[i].insert(batches_[i].keys);
+  }
 }
 
-std::optional<std::string_view> LineFields::field_of(std::string_view line, std::uint64_t field) const {
+void DedupBlock::clear(std::size_t lines) {
+  counts_ = {};
+  batches_.clear();
+  headings_.clear();
+  shown_here_.clear();
+  keys_.resize(std::max(keys_.size(), lines));
+  times_.resize(std::max(times_.size(), lines));
+}
+
+void DedupBlock::add_batch(std::size_t begin, std::size_t end, std::size_t heading) {
+  if (begin == end && heading == headings_.size()) {
+    return;
+  }
+  batches_.push_back({.headings = std::span(headings_).subspan(heading),
+                      .lines = shown_.subspan(begin, end - begin),
+                      .keys = std::span(keys_).subspan(begin, end - begin),
+                      .times = std::span(times_).subspan(begin, end - begin)});
+}
+
+void DedupBlock::take_fields() {
+  shown_ = lines_.lines;
+  without_key_.clear();
+  for (std::size_t i = 0; has_fields(*request_) && i < shown_.size(); ++i) {
+    keys_[i] = shown_[i];
+    if (request_->field) {
+      const auto key = field_of(shown_[i], *request_->field);
+      keys_[i] = key ? *key : without_key_.emplace_back(std::string(kWholeLine).append(shown_[i]));
+    }
+    if (request_->time_field) {
+      const auto time = parse_time(field_of(shown_[i], *request_->time_field).value_or(std::string_view()));
+      times_[i] = time ? std::optional(*time) : std::nullopt;
+    }
+  }
+  counts_.without_key = without_key_.size();
+  for (std::size_t i = 0; i < shown_.size(); i += kBatchLinesMax) {
+    const auto some = shown_.subspan(i, std::min(kBatchLinesMax, shown_.size() - i));
+    if (has_fields(*request_)) {
+      add_batch(i, i + some.size(), 0);
+    } else {
+      batches_.push_back({.headings = {}, .lines = some, .keys = some, .times = {}});
+    }
+  }
+}
+
+std::optional<std::string_view> DedupBlock::field_of(std::string_view line, std::uint64_t field) const {
   const char* begin = line.data();
   const char* const end = begin + line.size();
   for (;; --field) {
-    const auto* const stop =
-        static_cast<const char*>(std::memchr(begin, delimiter_, static_cast<std::size_t>(end - begin)));
+    const auto* const stop = static_cast<const char*>(
+        std::memchr(begin, request_->delimiter.value_or('\t'), static_cast<std::size_t>(end - begin)));
     if (field == 1) {
       return std::string_view(begin, static_cast<std::size_t>((stop == nullptr ? end : stop) - begin));
     }
@@ -92,90 +128,70 @@ std::optional<std::string_view> LineFields::field_of(std::string_view line, std:
   }
 }
 
-DedupInput::DedupInput(Sources sources, const DedupInputRequest& request)
-    : sources_(std::move(sources)),
-      format_(request.format),
-      records_(request.records.value_or(kCaptures)),
-      max_line_bytes_(request.input.max_line_bytes),
-      has_fields_(request.field || request.time_field),
-      fields_(request),
-      progress_(sources_.total_bytes()) {}
-
-Result<DedupInput> DedupInput::open(const DedupInputRequest& request, std::function<void()> before_waiting) {
-  MANKAI_ASSIGN(auto sources, Sources::open(request.input, std::move(before_waiting)));
-  return DedupInput(std::move(sources), request);
-}
-
-Result<DedupBatch> DedupInput::next_batch() {
-  while (stop_signal() == 0) {
-    if (source() == nullptr) {
-      const auto opened = open_next();
-      if (!opened && stop_signal() == 0) {
-        return std::unexpected(opened.error());
-      }
-      if (!opened || !*opened) {
-        break;
-      }
+// Parses all lines of the block at once: the texts of the last call are valid.
+void DedupBlock::take_index(CdxParser& legend) {
+  const std::size_t lines = lines_.lines.size();
+  captures_.resize(std::max(captures_.size(), lines));
+  shown_here_.resize(lines);
+  headings_.reserve(lines);  // batches have views of it
+  index_.continue_after(legend);
+  index_.parse(lines_.lines, std::span(captures_).first(lines));
+  legend.continue_after(index_);
+  shown_ = shown_here_;
+  std::size_t count = 0;
+  std::size_t batch = 0;
+  std::size_t heading = 0;
+  for (std::size_t i = 0; i < lines; ++i) {
+    const CdxCapture& capture = captures_[i];
+    if (capture.what == CdxLine::heading) {
+      headings_.push_back(lines_.lines[i]);
+    } else {
+      const bool has_url = capture.what == CdxLine::capture;
+      counts_.without_key += static_cast<std::uint64_t>(!has_url);
+      shown_here_[count] = lines_.lines[i];
+      keys_[count] = has_url ? capture.url : lines_.lines[i];
+      times_[count++] = capture.time;
     }
-    auto batch = read();
-    if (!batch && stop_signal() == 0) {
-      progress_.clear();
-      return batch;
-    }
-    if (batch && (!batch->lines.empty() || !batch->headings.empty())) {
-      read_ += batch->lines.size();
-      progress_.advance(bytes_read(), read_);
-      return batch;
-    }
-    if (!batch || is_at_end_) {
-      close_current();
+    if ((i + 1) % kBatchLinesMax == 0 || i + 1 == lines) {
+      add_batch(std::exchange(batch, count), count, std::exchange(heading, headings_.size()));
     }
   }
-  progress_.clear();
-  return DedupBatch{};
+  shown_ = shown_.first(count);
 }
 
-std::uint64_t DedupInput::bytes_read() const noexcept {
-  return bytes_before_ + (source() == nullptr ? 0 : source()->raw_bytes_consumed());
-}
-
-const Source* DedupInput::source() const noexcept {
-  if (lines_reader_) {
-    return &lines_reader_->source();
+void DedupBlock::take_records(std::span<const WarcRecord> records, WarcTypes types) {
+  std::size_t bytes = 0;
+  for (const WarcRecord& record : records) {
+    bytes += record.target_uri.size();
   }
-  return warc_reader_ ? &warc_reader_->source() : nullptr;
+  texts_.clear();
+  texts_.reserve(bytes);
+  counts_.records = records.size();
+  for (const WarcRecord& record : records) {
+    if (!types.test(static_cast<std::size_t>(record.type))) {
+      ++counts_.other_records;
+      continue;
+    }
+    if (record.target_uri.empty()) {
+      ++counts_.without_uri;
+      continue;
+    }
+    const std::size_t begin = texts_.size();
+    texts_.append(record.target_uri);
+    times_[shown_here_.size()] = record.date;
+    keys_[shown_here_.size()] = std::string_view(texts_).substr(begin);
+    shown_here_.push_back(std::string_view(texts_).substr(begin));
+  }
+  shown_ = shown_here_;
+  add_batch(0, shown_.size(), 0);
 }
 
-Result<bool> DedupInput::open_next() {
-  MANKAI_ASSIGN(auto source, sources_.next());
-  if (!source) {
-    return false;
-  }
-  MANKAI_TRY(open_reader(std::move(*source)));
-  return true;
-}
-
-Result<void> DedupInput::open_reader(Source source) {
-  MANKAI_ASSIGN(const auto format, format_of(source));
-  is_at_end_ = false;
-  is_index_ = format == DedupFormat::cdx;
-  index_.restart();
-  if (format == DedupFormat::warc) {
-    MANKAI_ASSIGN(auto reader, WarcReader::create(std::move(source)));
-    warc_reader_ = std::move(reader);
-    return {};
-  }
-  LineReaderOptions options;
-  options.max_line_bytes = max_line_bytes_.value_or(options.max_line_bytes);
-  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(source), options));
-  lines_reader_ = std::move(reader);
-  return {};
-}
+namespace {
 
 // --field and --time-field imply lines.
-Result<DedupFormat> DedupInput::format_of(Source& source) const {
-  if (format_ != DedupFormat::automatic || has_fields_) {
-    return format_ == DedupFormat::automatic ? DedupFormat::lines : format_;
+Result<DedupFormat> format_of(Source& source, const DedupInputRequest& request) {
+  if (request.format != DedupFormat::automatic || has_fields(request)) {
+    return request.format == DedupFormat::automatic ? DedupFormat::lines : request.format;
   }
   MANKAI_ASSIGN(const auto line, source.peek_line(kPeekBytes));
   if (looks_like_warc(line)) {
@@ -184,75 +200,64 @@ Result<DedupFormat> DedupInput::format_of(Source& source) const {
   return looks_like_cdx(line) ? DedupFormat::cdx : DedupFormat::lines;
 }
 
-Result<DedupBatch> DedupInput::read() { return warc_reader_ ? read_records() : read_lines(); }
+}  // namespace
 
-Result<DedupBatch> DedupInput::read_lines() {
-  MANKAI_ASSIGN(const auto lines, lines_reader_->next_batch());
-  is_at_end_ = lines.empty();
-  return is_index_ ? take_index(lines) : take_lines(lines);
-}
-
-DedupBatch DedupInput::take_lines(std::span<const std::string_view> lines) {
-  const auto times = std::span(times_).first(lines.size());
-  if (!has_fields_) {
-    std::ranges::fill(times, std::nullopt);
-    return {.headings = {}, .lines = lines, .keys = lines, .times = times};
+Result<DedupReader> DedupReader::open(Source source, const DedupInputRequest& request) {
+  MANKAI_ASSIGN(const auto format, format_of(source, request));
+  DedupReader reader;
+  reader.types_ = request.records.value_or(kCaptures);
+  if (format == DedupFormat::warc) {
+    MANKAI_ASSIGN(auto records, WarcReader::create(std::move(source)));
+    reader.records_ = std::move(records);
+    return reader;
   }
-  counts_.without_key += fields_.read(lines, keys_, times_);
-  return {.headings = {}, .lines = lines, .keys = std::span(keys_).first(lines.size()), .times = times};
-}
-
-DedupBatch DedupInput::take_index(std::span<const std::string_view> lines) {
-  index_.parse(lines, captures_);
-  headings_.clear();
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (captures_[i].what == CdxLine::heading) {
-      headings_.push_back(lines[i]);
-      continue;
-    }
-    const bool has_url = captures_[i].what == CdxLine::capture;
-    counts_.without_key += static_cast<std::uint64_t>(!has_url);
-    shown_[count] = lines[i];
-    keys_[count] = has_url ? captures_[i].url : lines[i];
-    times_[count++] = captures_[i].time;
+  MANKAI_ASSIGN(auto lines, open_lines(std::move(source), request.input.max_line_bytes));
+  reader.lines_ = std::move(lines);
+  if (format == DedupFormat::cdx) {
+    reader.legend_.emplace();
   }
-  return batch_of(count);
+  return reader;
 }
 
-Result<DedupBatch> DedupInput::read_records() {
-  MANKAI_ASSIGN(const auto records, warc_reader_->next_batch());
-  is_at_end_ = records.empty();
-  headings_.clear();
-  counts_.records += records.size();
-  std::size_t count = 0;
-  for (const WarcRecord& record : records) {
-    if (!records_.test(static_cast<std::size_t>(record.type))) {
-      ++counts_.other_records;
-      continue;
-    }
-    if (record.target_uri.empty()) {
-      ++counts_.without_uri;
-      continue;
-    }
-    shown_[count] = keys_[count] = record.target_uri;
-    times_[count++] = record.date;
+Result<bool> DedupReader::read(DedupBlock& block, bool keeps) {
+  if (records_) {
+    MANKAI_ASSIGN(const auto records, records_->next_batch());
+    block.clear(records.size());
+    block.take_records(records, types_);
+    return !records.empty();
   }
-  return batch_of(count);
+  MANKAI_ASSIGN(const bool is_read, block.lines_.read(*lines_, keeps));
+  block.clear(legend_ || has_fields(*block.request_) ? block.lines_.size() : 0);
+  if (legend_) {
+    block.take_index(*legend_);
+  }
+  return is_read;
 }
 
-DedupBatch DedupInput::batch_of(std::size_t count) const {
-  return {.headings = headings_,
-          .lines = std::span(shown_).first(count),
-          .keys = std::span(keys_).first(count),
-          .times = std::span(times_).first(count)};
+Result<DedupInput> DedupInput::open(const DedupInputRequest& request, const AnyFilter* filter,
+                                    std::function<void()> before_waiting) {
+  const PipelineWork<DedupReader> work{
+      .open = [&request](Source source) { return DedupReader::open(std::move(source), request); },
+      .make_block = [&request, filter] { return DedupBlock(request, filter); }};
+  MANKAI_ASSIGN(auto pipeline, Pipeline<DedupReader>::open(request.input, work, std::move(before_waiting)));
+  return DedupInput(std::move(pipeline));
 }
 
-void DedupInput::close_current() {
-  warn_of_ignored_bytes(*source(), progress_);
-  bytes_before_ = bytes_read();
-  lines_reader_.reset();
-  warc_reader_.reset();
+Result<const DedupBatch*> DedupInput::next_batch() {
+  while (batches_.empty()) {
+    MANKAI_ASSIGN(const auto* const block, pipeline_->next());
+    if (block == nullptr) {
+      return nullptr;
+    }
+    batches_ = block->batches();
+    counts_.without_key += block->counts().without_key;
+    counts_.records += block->counts().records;
+    counts_.other_records += block->counts().other_records;
+    counts_.without_uri += block->counts().without_uri;
+  }
+  const DedupBatch* const batch = &batches_.front();
+  batches_ = batches_.subspan(1);
+  return stop_signal() == 0 ? batch : nullptr;
 }
 
 }  // namespace mankai::command

@@ -2,10 +2,11 @@
 
 /// Reads inputs of any format as lines to print, keys to compare and times.
 
-#include <array>
 #include <bitset>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "apps/mankai/input.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/change.hpp"
 #include "mankai/input/cdx_parser.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/input/warc_reader.hpp"
@@ -41,12 +44,13 @@ struct DedupInputRequest {
   std::optional<char> delimiter;
 };
 
-/// A batch of input. `lines`, `keys` and `times` have the same size.
+/// A batch of input, at most kBatchLinesMax lines. `lines`, `keys` and, if it is not empty, `times` have the same size.
 struct DedupBatch {
   std::span<const std::string_view> headings;  ///< headings of the lines; never compared
   std::span<const std::string_view> lines;
   std::span<const std::string_view> keys;
   std::span<const std::optional<Time>> times;
+  std::optional<Result<Change>> change = {};  ///< the keys, encoded for a filter
 };
 
 /// Totals over all inputs.
@@ -57,70 +61,83 @@ struct DedupInputCounts {
   std::uint64_t without_uri = 0;    ///< of requested types, but without a URI
 };
 
-class LineFields {
+/// Lines or records of one input, their keys, and the digests of these.
+class DedupBlock {
  public:
-  explicit LineFields(const DedupInputRequest& request);
+  /// `filter`: whose digests are computed, if it is not nullptr.
+  DedupBlock(const DedupInputRequest& request, const AnyFilter* filter) : request_(&request), filter_(filter) {}
 
-  /// Returns how many lines lack the key field. Shape: keys[c], times[c]. Keys are valid until the next call.
-  std::size_t read(std::span<const std::string_view> lines, std::span<std::string_view> keys,
-                   std::span<std::optional<Time>> times);
+  [[nodiscard]] std::span<const DedupBatch> batches() const noexcept { return batches_; }
+  [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] std::size_t size() const noexcept { return shown_.size(); }
+  void parse();
 
  private:
-  [[nodiscard]] std::optional<std::string_view> field_of(std::string_view line, std::uint64_t field) const;
+  friend class DedupReader;
 
-  std::optional<std::uint64_t> key_field_;
-  std::optional<std::uint64_t> time_field_;
-  char delimiter_;
-  std::vector<std::string> without_key_;
+  void take_fields();
+  void take_index(CdxParser& legend);
+  void take_records(std::span<const WarcRecord> records, WarcTypes types);
+  void add_batch(std::size_t begin, std::size_t end, std::size_t heading);
+  [[nodiscard]] std::optional<std::string_view> field_of(std::string_view line, std::uint64_t field) const;
+  void clear(std::size_t lines);
+
+  const DedupInputRequest* request_;
+  const AnyFilter* filter_;
+  LinesBlock lines_;
+  CdxParser index_;
+  DedupInputCounts counts_;
+  std::vector<DedupBatch> batches_;
+  std::vector<ChangeEncoder> encoders_;  // of each batch
+  std::vector<CdxCapture> captures_;
+  std::vector<std::string_view> headings_;
+  std::span<const std::string_view> shown_;
+  std::vector<std::string_view> shown_here_;
+  std::vector<std::string_view> keys_;
+  std::vector<std::optional<Time>> times_;
+  std::string texts_;  // of records
+  std::deque<std::string> without_key_;
 };
 
-/// The lines or URLs of several inputs in order. With DedupFormat::automatic, each input's format is detected.
-class DedupInput {
+/// Reads one input. With DedupFormat::automatic, its format is detected.
+class DedupReader {
  public:
-  [[nodiscard]] static Result<DedupInput> open(const DedupInputRequest& request, std::function<void()> before_waiting);
+  using Block = DedupBlock;
 
-  /// Returns at most kBatchLinesMax lines, valid until the next call; none at the end or after a stop signal. Errors:
-  /// as LineReader and WarcReader.
-  [[nodiscard]] Result<DedupBatch> next_batch();
+  /// Errors: as Source::read.
+  [[nodiscard]] static Result<DedupReader> open(Source source, const DedupInputRequest& request);
 
-  [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
-  [[nodiscard]] std::uint64_t bytes_read() const noexcept;
+  /// Errors: as LineReader and WarcReader.
+  [[nodiscard]] Result<bool> read(DedupBlock& block, bool keeps);
+  [[nodiscard]] const Source& source() const noexcept { return lines_ ? lines_->source() : records_->source(); }
 
  private:
-  DedupInput(Sources sources, const DedupInputRequest& request);
+  std::optional<LineReader> lines_;
+  std::optional<WarcReader> records_;
+  std::optional<CdxParser> legend_;  // of an index
+  WarcTypes types_;
+};
 
-  [[nodiscard]] Result<bool> open_next();
-  [[nodiscard]] Result<void> open_reader(Source source);
-  [[nodiscard]] Result<DedupFormat> format_of(Source& source) const;
-  [[nodiscard]] Result<DedupBatch> read();
-  [[nodiscard]] Result<DedupBatch> read_lines();
-  [[nodiscard]] Result<DedupBatch> read_records();
-  [[nodiscard]] DedupBatch take_lines(std::span<const std::string_view> lines);
-  [[nodiscard]] DedupBatch take_index(std::span<const std::string_view> lines);
-  [[nodiscard]] DedupBatch batch_of(std::size_t count) const;
-  [[nodiscard]] const Source* source() const noexcept;
-  void close_current();
+/// The lines or URLs of several inputs in order.
+class DedupInput {
+ public:
+  /// `filter`: as of DedupBlock. Errors: as Pipeline::open.
+  [[nodiscard]] static Result<DedupInput> open(const DedupInputRequest& request, const AnyFilter* filter,
+                                               std::function<void()> before_waiting);
 
-  Sources sources_;
-  DedupFormat format_;
-  WarcTypes records_;
-  std::optional<std::uint64_t> max_line_bytes_;
-  bool has_fields_;
-  LineFields fields_;
-  CdxParser index_;
-  std::optional<LineReader> lines_reader_;
-  std::optional<WarcReader> warc_reader_;
-  bool is_index_ = false;
-  bool is_at_end_ = false;  // of the current input; a batch of WARC records may be empty before the end
+  /// Returns the next batch, valid until the next call; nullptr at the end or after a stop signal. Errors: as
+  /// DedupReader.
+  [[nodiscard]] Result<const DedupBatch*> next_batch();
+
+  [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] std::uint64_t bytes_read() const noexcept { return pipeline_->bytes_read(); }
+
+ private:
+  explicit DedupInput(std::unique_ptr<Pipeline<DedupReader>> pipeline) : pipeline_(std::move(pipeline)) {}
+
+  std::unique_ptr<Pipeline<DedupReader>> pipeline_;
+  std::span<const DedupBatch> batches_;  // of the last block, not returned yet
   DedupInputCounts counts_;
-  std::uint64_t bytes_before_ = 0;
-  std::uint64_t read_ = 0;
-  Progress progress_;
-  std::vector<std::string_view> headings_;
-  std::array<CdxCapture, kBatchLinesMax> captures_;
-  std::array<std::string_view, kBatchLinesMax> shown_;
-  std::array<std::string_view, kBatchLinesMax> keys_;
-  std::array<std::optional<Time>, kBatchLinesMax> times_;
 };
 
 }  // namespace mankai::command

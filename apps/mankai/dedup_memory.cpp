@@ -159,6 +159,12 @@ bool DedupMemory::forgets() const noexcept {
   return seen != nullptr && seen->window().has_value();
 }
 
+// A window is advanced before its keys are encoded, and a kind without such readers may check them against its state.
+const AnyFilter* DedupMemory::filter() const noexcept {
+  const auto* const seen = std::get_if<Seen>(&memory_);
+  return seen != nullptr && !forgets() && seen->filter().kind().has_lock_free_readers ? &seen->filter() : nullptr;
+}
+
 Result<void> DedupMemory::observe(const DedupBatch& batch, const DeliverDedup& deliver) {
   if (auto* const remote = std::get_if<DedupRemote>(&memory_)) {
     return remote->observe(batch, deliver);
@@ -182,18 +188,24 @@ Result<void> DedupMemory::drain(const DeliverDedup& deliver) {
 Result<void> DedupMemory::observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers) {
   const std::span<bool> outcomes(seen_.get(), batch.keys.size());
   seen.begin();
-  auto observed =
-      forgets() ? seen.observe(batch.keys, times_of(batch.times), outcomes) : seen.observe(batch.keys, outcomes);
+  const auto observe = [&]() -> Result<void> {
+    if (batch.change) {
+      return *batch.change ? seen.observe(**batch.change, outcomes) : std::unexpected(batch.change->error());
+    }
+    return forgets() ? seen.observe(batch.keys, times_of(batch), outcomes) : seen.observe(batch.keys, outcomes);
+  };
+  auto observed = observe();
   std::ranges::transform(outcomes, answers.begin(),
                          [](bool is_repeat) { return is_repeat ? Answer::repeat : Answer::fresh; });
   return observed;
 }
 
 // A key without a usable time gets that of the key before it, or the clock's if there is none.
-std::span<const Time> DedupMemory::times_of(std::span<const std::optional<Time>> times) {
+std::span<const Time> DedupMemory::times_of(const DedupBatch& batch) {
   const Time now = clock_now();
   times_.clear();
-  for (const std::optional<Time>& time : times) {
+  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+    const std::optional<Time> time = batch.times.empty() ? std::nullopt : batch.times[i];
     const bool is_in_future = time > now + kFuture;
     in_future_ += static_cast<std::uint64_t>(is_in_future);
     without_time_ += static_cast<std::uint64_t>(!time);

@@ -37,6 +37,8 @@ class DedupMemory {
 
   [[nodiscard]] static Result<DedupMemory> open(const DedupMemoryRequest& request);
 
+  /// The filter, if DedupInput may encode keys for it beside observe(); else nullptr.
+  [[nodiscard]] const AnyFilter* filter() const noexcept;
   /// Adds the batch's keys and delivers which are repeats; from a server, later. Keys without a time get the clock's.
   /// Errors: as Seen::observe and DedupRemote::observe.
   [[nodiscard]] Result<void> observe(const DedupBatch& batch, const DeliverDedup& deliver);
@@ -72,7 +74,7 @@ class DedupMemory {
   DedupMemory(Memory memory, const DedupMemoryRequest& request);
 
   [[nodiscard]] Result<void> observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers);
-  [[nodiscard]] std::span<const Time> times_of(std::span<const std::optional<Time>> times);
+  [[nodiscard]] std::span<const Time> times_of(const DedupBatch& batch);
   [[nodiscard]] Result<void> sync_if_due();
   void add_filter_to(Report& report, const Seen& seen, std::uint64_t unique) const;
   void add_window_to(Report& report, const Seen& seen) const;

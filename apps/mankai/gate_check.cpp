@@ -36,40 +36,38 @@ Result<std::uint64_t> parse_position(std::string_view text) {
   return *position;
 }
 
-void print(const GateCheckRequest& request, std::string_view key, bool is_maybe, Output& output) {
+void print(const GateCheckRequest& request, std::string_view key, bool is_maybe, std::string& text) {
   const std::string_view word = is_maybe ? "maybe" : "empty";
   if (request.json) {
     Report report;
     report.add("answer", std::string(word));
     add_bytes("key", key, report);
-    output.append(report.json());
+    text.append(report.json());
     return;
   }
-  output.append(word);
-  output.append("\t");
-  output.append_line(key);
+  text.append(word).append("\t").append(key).append("\n");
 }
 
 Result<int> run(const GateCheckRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto gate, GateFollower::open(request.file));
-  bool is_any_maybe = false;
-  const auto asked =
-      print_answers(request.keys, request.input, [&](std::span<const std::string_view> keys, Output& output) {
-        for (const std::string_view key : keys) {
-          const bool is_maybe = gate.maybe(key, request.after).is_maybe();
-          is_any_maybe = is_any_maybe || is_maybe;
-          if (!request.quiet) {
-            print(request, key, is_maybe, output);
-          }
-        }
-        return true;
-      });
+  const auto answer = [&](std::span<const std::string_view> keys, std::string& text) {
+    bool is_any_maybe = false;
+    for (const std::string_view key : keys) {
+      const bool is_maybe = gate.maybe(key, request.after).is_maybe();
+      is_any_maybe = is_any_maybe || is_maybe;
+      if (!request.quiet) {
+        print(request, key, is_maybe, text);
+      }
+    }
+    return is_any_maybe;
+  };
+  const auto is_any_maybe = print_answers(request.keys, request.input, answer);
   const auto counted = request.count ? add_gate_counts(request.file, gate.counts()) : Result<void>{};
-  MANKAI_TRY(asked);
+  MANKAI_TRY(is_any_maybe);
   MANKAI_TRY(counted);
-  return exit_code_after_stop(static_cast<int>(request.quiet && !is_any_maybe ? ExitCode::negative : ExitCode::fine));
+  return exit_code_after_stop(static_cast<int>(request.quiet && !*is_any_maybe ? ExitCode::negative : ExitCode::fine));
 }
 
 }  // namespace

@@ -62,27 +62,23 @@ bool is_refused(const GuardCheckRequest& request, Answer answer) {
   return answer == Answer::blocked || (answer == Answer::invalid && !request.invalid_is_ok);
 }
 
-void print(const GuardCheckRequest& request, std::string_view url, const Verdict& verdict, Output& output) {
+void print(const GuardCheckRequest& request, std::string_view url, const Verdict& verdict, std::string& text) {
   if (request.quiet || (is_refused(request, verdict.answer) ? request.ok : request.blocked)) {
     return;
   }
   if (request.json) {
-    output.append(json_line(url, verdict));
-    return;
-  }
-  if (request.blocked || request.ok) {
-    output.append_line(url);
+    text.append(json_line(url, verdict));
     return;
   }
   const std::string_view word = word_for(verdict.answer);
-  output.append(word);
-  output.append("\t");
-  output.append(url);
-  if (word != "ok") {
-    output.append("\t");
-    output.append(verdict.rule);
+  if (!request.blocked && !request.ok) {
+    text.append(word).append("\t");
   }
-  output.append("\n");
+  text.append(url);
+  if (!request.blocked && !request.ok && word != "ok") {
+    text.append("\t").append(verdict.rule);
+  }
+  text.append("\n");
 }
 
 Result<int> run(const GuardCheckRequest& request) {
@@ -92,16 +88,17 @@ Result<int> run(const GuardCheckRequest& request) {
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
-  GuardScratch scratch;
-  bool is_any_refused = false;
-  MANKAI_TRY(print_answers(request.urls, request.input, [&](std::span<const std::string_view> urls, Output& output) {
+  const auto answer = [&](std::span<const std::string_view> urls, std::string& text) {
+    GuardScratch scratch;
+    bool is_any_refused = false;
     for (const std::string_view url : urls) {
       const Verdict verdict = file.guard().check(url, scratch);
       is_any_refused = is_any_refused || is_refused(request, verdict.answer);
-      print(request, url, verdict, output);
+      print(request, url, verdict, text);
     }
-    return !(request.quiet && is_any_refused);
-  }));
+    return is_any_refused;
+  };
+  MANKAI_ASSIGN(const bool is_any_refused, print_answers(request.urls, request.input, answer, request.quiet));
   const bool is_negative = request.quiet && is_any_refused;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
@@ -139,7 +136,7 @@ Subcommand guard_check_subcommand() {
                        flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.",
                             request->quiet)),
            flag("--json", "Print an object per line; an exception appears as allowed, with its rule.", request->json),
-           max_line_option(request->input)},
+           max_line_option(request->input), threads_option(request->input)},
       .run = [request] { return run(*request); }};
 }
 

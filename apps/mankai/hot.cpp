@@ -339,7 +339,8 @@ Subcommand hot_subcommand() {
                    {"mankai hot --all-time --by status access.log", "plain totals"},
                    {"mankai hot --exact access.log", "counts and their errors"}},
       .options = {input_options(*request), follow_options(*request), time_options(*request), output_options(*request),
-                  hash_options(request->filter), max_line_option(request->run.input)},
+                  hash_options(request->filter), max_line_option(request->run.input),
+                  threads_option(request->run.input)},
       .run = [request] { return run(*request); }};
 }
 

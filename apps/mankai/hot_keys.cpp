@@ -9,6 +9,7 @@
 #include <charconv>
 #include <string>
 
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/input/time_text.hpp"
@@ -128,7 +129,8 @@ Result<LogFieldNames> parse_log_field_names(std::string_view text) {
 }
 
 HotKeys::HotKeys(const HotKeyRequest& request, LogParser parser, std::optional<LineMatch> match)
-    : by_(request.by),
+    : options_(request.parser),
+      by_(request.by),
       keep_query_(request.keep_query),
       parser_(std::move(parser)),
       match_(std::move(match)),
@@ -144,12 +146,53 @@ Result<HotKeys> HotKeys::create(const HotKeyRequest& request) {
   return HotKeys(request, std::move(parser), std::move(match));
 }
 
-HotKeys::Batch HotKeys::read(std::span<const std::string_view> lines, const std::string& label,
-                             std::uint64_t first_line, Time before) {
+HotKeys HotKeys::another() const {
+  HotKeyRequest request{.by = by_, .keep_query = keep_query_, .match = {}, .parser = options_};
+  return {request, LogParser::create(options_).value(), match_};
+}
+
+void HotLineCounts::add(const HotLineCounts& later) {
+  lines += later.lines;
+  skipped += later.skipped;
+  malformed += later.malformed;
+  without_key += later.without_key;
+  without_time += later.without_time;
+  in_future += later.in_future;
+  first_malformed = first_malformed.empty() ? later.first_malformed : first_malformed;
+  first_in_future = first_in_future.empty() ? later.first_in_future : first_in_future;
+}
+
+void HotKeys::add(const HotKeys& later) {
+  counts_.add(later.counts_);
+  parser_.continue_after(later.parser_);
+}
+
+void HotKeys::Batch::begin_at(Time before) const {
+  std::fill(times.begin(), std::ranges::find_if(times, [](Time time) { return time != kNoTime; }), before);
+}
+
+void HotKeys::read(std::span<const std::string_view> lines, const std::string& label, std::uint64_t first_line) {
+  counts_ = {};
+  counts_.lines = lines.size();
+  batches_.clear();
+  keys_.resize(std::max(keys_.size(), lines.size()));
+  times_.resize(keys_.size());
+  for (std::size_t begin = 0; begin < lines.size(); begin += kLinesMax) {
+    const auto some = lines.subspan(begin, std::min(kLinesMax, lines.size() - begin));
+    batches_.push_back(read_batch(some, label, first_line + begin, begin));
+  }
+}
+
+HotKeys::Batch HotKeys::read_batch(std::span<const std::string_view> lines, const std::string& label,
+                                   std::uint64_t first_line, std::size_t place) {
   const auto records = std::span(records_).first(lines.size());
-  parser_.parse(lines, records, std::span(outcomes_).first(lines.size()));
+  const bool is_first = batches_.empty();
+  parser_.parse(lines, records, std::span(outcomes_).first(lines.size()), !is_first);
+  made_ = batches_.size() < all_made_.size() ? &all_made_[batches_.size()] : &all_made_.emplace_back();
   make_room(lines.size());
-  counts_.lines += lines.size();
+  const auto keys = std::span(keys_).subspan(place);
+  const auto times = std::span(times_).subspan(place);
+  Time before = kNoTime;
   std::size_t found = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (outcomes_[i] != LogLine::record) {
@@ -167,10 +210,10 @@ HotKeys::Batch HotKeys::read(std::span<const std::string_view> lines, const std:
       ++counts_.without_key;
       continue;
     }
-    keys_[found] = key;
-    times_[found++] = before;
+    keys[found] = key;
+    times[found++] = before;
   }
-  return {.keys = std::span(keys_).first(found), .times = std::span(times_).first(found)};
+  return {.keys = keys.first(found), .times = times.first(found)};
 }
 
 void HotKeys::note_malformed(LogLine outcome, const std::string& label, std::uint64_t line) {
@@ -217,9 +260,9 @@ std::string_view HotKeys::url_of(const LogRecord& record) {
   if (record.host.empty() || !path.starts_with('/')) {
     return path;
   }
-  const std::size_t begin = made_.size();
-  made_.append(record.host).append(path);
-  return std::string_view(made_).substr(begin);
+  const std::size_t begin = made_->size();
+  made_->append(record.host).append(path);
+  return std::string_view(*made_).substr(begin);
 }
 
 std::string_view HotKeys::status_of(const LogRecord& record) {
@@ -228,21 +271,50 @@ std::string_view HotKeys::status_of(const LogRecord& record) {
   }
   std::array<char, kStatusDigits> digits{};
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), *record.status);
-  const std::size_t begin = made_.size();
-  made_.append(digits.data(), written.ptr);
-  return std::string_view(made_).substr(begin);
+  const std::size_t begin = made_->size();
+  made_->append(digits.data(), written.ptr);
+  return std::string_view(*made_).substr(begin);
 }
 
 // Reserves the maximum: keys are views of made_, which must not reallocate.
 void HotKeys::make_room(std::size_t lines) {
-  made_.clear();
+  made_->clear();
   std::size_t most = lines * kStatusDigits;
   if (by_ == HotField::url && !match_) {
     for (std::size_t i = 0; i < lines; ++i) {
       most += outcomes_[i] == LogLine::record ? records_[i].host.size() + records_[i].target.size() : 0;
     }
   }
-  made_.reserve(most);
+  made_->reserve(most);
+}
+
+void HotReader::Block::parse() {
+  if (!is_parsed) {
+    keys.accept_until(clock_now() + future);
+    keys.read(lines.lines, lines.label, lines.first_line_number);
+    is_parsed = true;
+  }
+}
+
+Result<std::unique_ptr<Pipeline<HotReader>>> HotReader::open(const InputRequest& request, const HotKeys& keys,
+                                                             Duration future, std::function<void()> before_waiting) {
+  const auto open = [&keys, most = request.max_line_bytes](Source source) -> Result<HotReader> {
+    MANKAI_ASSIGN(auto lines, open_lines(std::move(source), most));
+    return HotReader(std::move(lines), keys.another());
+  };
+  const auto make_block = [&keys, future] { return Block{.keys = keys.another(), .future = future}; };
+  return Pipeline<HotReader>::open(request, {.open = open, .make_block = make_block}, std::move(before_waiting));
+}
+
+Result<bool> HotReader::read(Block& block, bool keeps) {
+  MANKAI_ASSIGN(const bool is_read, block.lines.read(lines_, keeps));
+  block.keys.continue_after(last_);
+  block.is_parsed = false;
+  if (last_.depends_on_order()) {
+    block.parse();
+    last_.continue_after(block.keys);
+  }
+  return is_read;
 }
 
 }  // namespace mankai::command

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/mankai/input.hpp"
 #include "mankai/base/error.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/input/log_parser.hpp"
@@ -71,31 +74,45 @@ struct HotLineCounts {
   std::uint64_t in_future = 0;  ///< records after accept_until
   std::string first_malformed;  ///< "access.log:12: reason"
   std::string first_in_future;  ///< "access.log:12: 2065-01-24T05:20:00Z"
+
+  /// Adds the counts of the lines that follow.
+  void add(const HotLineCounts& later);
 };
 
+/// The records of a block of lines.
 class HotKeys {
  public:
+  /// A record without a time gets that of the record before; kNoTime until there is one in the batch.
   struct Batch {
     std::span<const std::string_view> keys;
-    std::span<const Time> times;
+    std::span<Time> times;
+
+    /// Gives the first records without a time that of a record before the batch.
+    void begin_at(Time before) const;
   };
+  static constexpr Time kNoTime = Time::min();
 
   /// Errors: invalid_argument for an invalid expression or conflicting field names.
   [[nodiscard]] static Result<HotKeys> create(const HotKeyRequest& request);
+  /// Another object for the same request, to parse another file or, after continue_after, another block.
+  [[nodiscard]] HotKeys another() const;
 
   /// Skips records after this time. [default: none are skipped]
   void accept_until(Time latest) noexcept { latest_ = latest; }
-  /// Starts a new file, whose format is detected again.
-  void begin_file() { parser_.restart(); }
+  /// As those of LogParser.
+  void continue_after(const HotKeys& other) { parser_.continue_after(other.parser_); }
+  [[nodiscard]] bool depends_on_order() const noexcept { return parser_.depends_on_order(); }
 
-  /// Parses lines of the current file. A record without a time gets that of the record before; the first one gets
-  /// `before`. The result is valid until the next call and as long as the lines. Shape: lines[c], c <= kLinesMax.
-  [[nodiscard]] Batch read(std::span<const std::string_view> lines, const std::string& label, std::uint64_t first_line,
-                           Time before);
+  /// Parses lines of the current file, in batches of at most kLinesMax. Batches and counts are valid until the next
+  /// call, and batches as long as the lines.
+  void read(std::span<const std::string_view> lines, const std::string& label, std::uint64_t first_line);
+  [[nodiscard]] std::span<const Batch> batches() const noexcept { return batches_; }
 
   /// Records, keys and lines of a batch fit into a core's L2 cache.
   static constexpr std::size_t kLinesMax = 256;
 
+  /// Adds what another object has read to the counts, and takes its format.
+  void add(const HotKeys& later);
   [[nodiscard]] const HotLineCounts& counts() const noexcept { return counts_; }
   /// Format of the current file; LogFormat::keys while none was detected.
   [[nodiscard]] LogFormat format() const noexcept {
@@ -105,6 +122,8 @@ class HotKeys {
  private:
   HotKeys(const HotKeyRequest& request, LogParser parser, std::optional<LineMatch> match);
 
+  [[nodiscard]] Batch read_batch(std::span<const std::string_view> lines, const std::string& label,
+                                 std::uint64_t first_line, std::size_t place);
   void note_malformed(LogLine outcome, const std::string& label, std::uint64_t line);
   void note_in_future(Time time, const std::string& label, std::uint64_t line);
   [[nodiscard]] std::string_view key_of(std::string_view line, const LogRecord& record);
@@ -113,6 +132,7 @@ class HotKeys {
   [[nodiscard]] std::string_view status_of(const LogRecord& record);
   void make_room(std::size_t lines);
 
+  LogParserOptions options_;
   HotField by_;
   bool keep_query_;
   LogParser parser_;
@@ -121,9 +141,40 @@ class HotKeys {
   Time latest_ = Time::max();
   std::vector<LogRecord> records_;
   std::array<LogLine, kLinesMax> outcomes_{};
-  std::array<std::string_view, kLinesMax> keys_;
-  std::array<Time, kLinesMax> times_;
-  std::string made_;  // keys that no line contains, such as host and path
+  std::vector<std::string_view> keys_;
+  std::vector<Time> times_;
+  std::vector<Batch> batches_;
+  std::deque<std::string> all_made_;  // of each batch: keys that no line contains, such as host and path
+  std::string* made_ = nullptr;       // of this batch
+};
+
+/// Records of several logs in order: a Reader of a Pipeline, and its blocks.
+class HotReader {
+ public:
+  struct Block {
+    HotKeys keys;
+    Duration future;  ///< skips records that are this much later than the clock
+    LinesBlock lines{};
+    bool is_parsed = false;
+
+    [[nodiscard]] std::size_t size() const noexcept { return lines.size(); }
+    void parse();
+  };
+
+  /// Reads logs as `keys` does. Errors: as Pipeline::open.
+  [[nodiscard]] static Result<std::unique_ptr<Pipeline<HotReader>>> open(const InputRequest& request,
+                                                                         const HotKeys& keys, Duration future,
+                                                                         std::function<void()> before_waiting);
+
+  /// Parses at once what depends on the lines before it. Errors: as LineReader.
+  [[nodiscard]] Result<bool> read(Block& block, bool keeps);
+  [[nodiscard]] const Source& source() const noexcept { return lines_.source(); }
+
+ private:
+  HotReader(LineReader lines, HotKeys last) : lines_(std::move(lines)), last_(std::move(last)) {}
+
+  LineReader lines_;
+  HotKeys last_;
 };
 
 }  // namespace mankai::command

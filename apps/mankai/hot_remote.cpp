@@ -118,21 +118,19 @@ Result<void> read_all(const HotRunRequest& request, HotKeys& keys, HotSender& se
   logs.follow_last = request.follow;
   logs.follow_from_end = request.from == FollowFrom::end;
   Result<void> waited;
-  MANKAI_ASSIGN(auto input, Input::open(logs, [&] { waited = waited ? sender.drain() : waited; }));
+  const HotKeys like = keys.another();
+  MANKAI_ASSIGN(auto input,
+                HotReader::open(logs, like, request.future, [&] { waited = waited ? sender.drain() : waited; }));
   Time last;
   for (;;) {
-    MANKAI_ASSIGN(const auto lines, input.next_batch());
+    MANKAI_ASSIGN(const auto* const block, input->next());
     MANKAI_TRY(waited);
-    if (lines.empty()) {
+    if (block == nullptr) {
       return {};
     }
-    if (input.first_line_number() == 1) {
-      keys.begin_file();
-    }
-    keys.accept_until(clock_now() + request.future);
-    for (std::size_t begin = 0; begin < lines.size(); begin += HotKeys::kLinesMax) {
-      const auto some = lines.subspan(begin, std::min(HotKeys::kLinesMax, lines.size() - begin));
-      const auto batch = keys.read(some, input.label(), input.first_line_number() + begin, last);
+    keys.add(block->keys);
+    for (const HotKeys::Batch& batch : block->keys.batches()) {
+      batch.begin_at(last);
       last = batch.times.empty() ? last : batch.times.back();
       MANKAI_TRY(sender.add(batch, request.at));
     }

@@ -67,9 +67,10 @@ class HotRun {
     InputRequest logs = request_.input;
     logs.follow_last = request_.follow;
     logs.follow_from_end = begins_at_end();
-    MANKAI_ASSIGN(auto input, Input::open(logs, [this] { wait(); }));
+    const HotKeys like = keys_.another();
+    MANKAI_ASSIGN(auto input, HotReader::open(logs, like, request_.future, [this] { wait(); }));
     hot_.begin(BatchMode::in_memory);
-    const auto read = read_all(input);
+    const auto read = read_all(*input);
     if (request_.at && stop_signal() == 0) {
       note(hot_.advance_to(*request_.at));
     }
@@ -90,16 +91,16 @@ class HotRun {
     return request_.from ? *request_.from == FollowFrom::end : is_resumed;
   }
 
-  Result<void> read_all(Input& input) {
+  Result<void> read_all(Pipeline<HotReader>& input) {
     while (!output_.has_failed() && counted_) {
-      MANKAI_ASSIGN(const auto lines, input.next_batch());
-      if (lines.empty()) {
+      MANKAI_ASSIGN(const auto* const block, input.next());
+      if (block == nullptr) {
         break;
       }
       if (is_caught_up_) {
         hot_.begin(BatchMode::journaled);
       }
-      take(lines, input.label(), input.first_line_number());
+      take(block->keys);
       is_changed_ = true;
       if (is_live_) {
         refresh();
@@ -136,15 +137,11 @@ class HotRun {
     }
   }
 
-  void take(Lines lines, const std::string& label, std::uint64_t first_line) {
-    if (first_line == 1) {
-      keys_.begin_file();
-    }
-    keys_.accept_until(clock_now() + request_.future);
-    for (std::size_t begin = 0; begin < lines.size(); begin += HotKeys::kLinesMax) {
-      const Lines some = lines.subspan(begin, std::min(HotKeys::kLinesMax, lines.size() - begin));
-      const HotKeys::Batch batch = keys_.read(some, label, first_line + begin, last_time_);
+  void take(const HotKeys& keys) {
+    keys_.add(keys);
+    for (const HotKeys::Batch& batch : keys.batches()) {
       if (!batch.times.empty()) {
+        batch.begin_at(last_time_);
         last_time_ = batch.times.back();
         count(batch);
       }

@@ -1,216 +1,41 @@
 #include "apps/mankai/input.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <utility>
 
-#include "apps/mankai/descriptor.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "mankai/filter/spec.hpp"
-#include "mankai/input/follow.hpp"
 
 namespace mankai::command {
-namespace {
 
-// `owned` is empty for standard input.
-struct OpenInput {
-  Descriptor owned;
-  int descriptor;
-  bool may_wait;                       // a pipe, a terminal, a socket
-  std::optional<std::uint64_t> bytes;  // of a regular file
-};
-
-std::string label_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
-Result<OpenInput> open_input(const std::string& path) {
-  const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const std::string label = label_of(path);
-  if (fd < 0) {
-    return fail(errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, label + ": cannot open", errno);
-  }
-  Descriptor owned(path == "-" ? -1 : fd);
-  struct stat status{};
-  if (fstat(fd, &status) != 0) {
-    return fail(ErrorCode::io, label + ": cannot read", errno);
-  }
-  if (S_ISDIR(status.st_mode)) {
-    return fail(ErrorCode::io, label + ": is a directory; give the files in it");
-  }
-  const bool is_regular = S_ISREG(status.st_mode);
-  std::optional<std::uint64_t> bytes;
-  if (is_regular && status.st_size > 0) {
-    bytes = static_cast<std::uint64_t>(status.st_size);
-  }
-  return OpenInput{.owned = std::move(owned), .descriptor = fd, .may_wait = !is_regular, .bytes = bytes};
+Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_line_bytes) {
+  LineReaderOptions options;
+  options.max_line_bytes = max_line_bytes.value_or(options.max_line_bytes);
+  return LineReader::create(std::move(source), options);
 }
 
-// Returns whether input is available within the timeout; false after a request to stop.
-bool is_readable(int fd, int timeout_ms) {
-  std::array<pollfd, 2> waiting{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = stop_descriptor(), .events = POLLIN, .revents = 0}};
-  return poll(waiting.data(), waiting.size(), timeout_ms) > 0 && waiting[0].revents != 0;
+Result<bool> LinesBlock::read(LineReader& reader, bool keeps) {
+  MANKAI_ASSIGN(lines, keeps ? reader.next_block(memory_) : reader.next_batch());
+  label = reader.source().label();
+  first_line_number = reader.first_line_number();
+  return !lines.empty();
 }
-
-// Waits for input or a request to stop. Calls before_waiting before each wait.
-void wait_for_input(int fd, const std::function<void()>& before_waiting, std::chrono::milliseconds look_interval) {
-  if (is_readable(fd, 0)) {
-    return;
-  }
-  do {
-    before_waiting();
-  } while (stop_signal() == 0 && !is_readable(fd, static_cast<int>(look_interval.count())));
-}
-
-ReadFunction reader_of(OpenInput input, const std::function<void()>& before_waiting,
-                       std::chrono::milliseconds look_interval) {
-  return [input = std::move(input), before_waiting, look_interval](std::span<char> into) -> Result<std::size_t> {
-    const int fd = input.descriptor;
-    for (bool must_wait = input.may_wait;; must_wait = must_wait || errno == EAGAIN) {
-      if (must_wait) {
-        wait_for_input(fd, before_waiting, look_interval);
-      }
-      if (stop_signal() != 0) {
-        return fail(ErrorCode::io, "asked to stop", EINTR);
-      }
-      const ssize_t got = ::read(fd, into.data(), into.size());
-      if (got >= 0) {
-        return static_cast<std::size_t>(got);
-      }
-      if (errno != EINTR && errno != EAGAIN) {
-        return fail(ErrorCode::io, "cannot read", errno);
-      }
-    }
-  };
-}
-
-// A named pipe must be opened only once: closing it after a check would end its writer.
-bool is_fifo(const std::string& path) {
-  struct stat status{};
-  return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
-}
-
-// Streams cannot be followed: they end when their writer closes them.
-bool is_followed(const InputRequest& request, const std::string& path) {
-  return request.follow_last && &path == &request.paths.back() && path != "-" && !is_fifo(path);
-}
-
-// Returns the total size if all inputs are regular files. Reports inputs that cannot be opened.
-Result<std::optional<std::uint64_t>> total_bytes_of(const InputRequest& request) {
-  std::optional<std::uint64_t> total = 0;
-  for (const std::string& path : request.paths) {
-    if (is_fifo(path)) {
-      total.reset();
-      continue;
-    }
-    if (is_followed(request, path)) {
-      total.reset();
-      if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
-        say(path + ": does not exist yet; waiting for it");
-        continue;
-      }
-    }
-    MANKAI_ASSIGN(const auto input, open_input(path));
-    total = total && input.bytes ? std::optional(*total + *input.bytes) : std::nullopt;
-  }
-  return total;
-}
-
-}  // namespace
-
-Sources::Sources(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total)
-    : request_(std::move(request)), before_waiting_(std::move(before_waiting)), total_bytes_(total) {}
-
-Result<Sources> Sources::open(const InputRequest& request, std::function<void()> before_waiting) {
-  InputRequest named = request;
-  if (named.paths.empty()) {
-    named.paths = {"-"};
-  }
-  MANKAI_ASSIGN(const auto total, total_bytes_of(named));
-  return Sources(std::move(named), std::move(before_waiting), total);
-}
-
-Result<std::optional<Source>> Sources::next() {
-  if (opened_ == request_.paths.size()) {
-    return std::optional<Source>();
-  }
-  return open_source(request_.paths[opened_++]);
-}
-
-Result<Source> Sources::open_source(const std::string& path) {
-  if (is_followed(request_, path)) {
-    return follow(path,
-                  {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
-  }
-  MANKAI_ASSIGN(auto input, open_input(path));
-  return Source::from_function(reader_of(std::move(input), before_waiting_, request_.look_interval), label_of(path));
-}
-
-void warn_of_ignored_bytes(const Source& source, Progress& progress) {
-  if (const std::uint64_t ignored = source.ignored_bytes(); ignored > 0) {
-    progress.clear();
-    say(source.label() + ": " + std::to_string(ignored) + " bytes after the gzip data were ignored");
-  }
-}
-
-Input::Input(Sources sources, const InputRequest& request)
-    : sources_(std::move(sources)), max_line_bytes_(request.max_line_bytes), progress_(sources_.total_bytes()) {}
 
 Result<Input> Input::open(const InputRequest& request, std::function<void()> before_waiting) {
-  MANKAI_ASSIGN(auto sources, Sources::open(request, std::move(before_waiting)));
-  return Input(std::move(sources), request);
+  const auto open_one = [most = request.max_line_bytes](Source source) -> Result<Lines> {
+    MANKAI_ASSIGN(auto reader, open_lines(std::move(source), most));
+    return Lines{std::move(reader)};
+  };
+  MANKAI_ASSIGN(auto pipeline,
+                Pipeline<Lines>::open(request, {.open = open_one, .make_block = [] { return LinesBlock(); }},
+                                      std::move(before_waiting)));
+  return Input(std::move(pipeline));
 }
 
 Result<std::span<const std::string_view>> Input::next_batch() {
-  while (stop_signal() == 0) {
-    if (!reader_) {
-      MANKAI_ASSIGN(const auto opened, open_next());
-      if (!opened) {
-        break;
-      }
-    }
-    auto batch = reader_->next_batch();
-    if (!batch && stop_signal() == 0) {
-      progress_.clear();
-      return batch;
-    }
-    if (batch && !batch->empty()) {
-      lines_ += batch->size();
-      progress_.advance(bytes_read(), lines_);
-      return batch;
-    }
-    close_current();
-  }
-  progress_.clear();
-  return std::span<const std::string_view>();
-}
-
-std::uint64_t Input::bytes_read() const noexcept {
-  return bytes_before_ + (reader_ ? reader_->source().raw_bytes_consumed() : 0);
-}
-
-Result<bool> Input::open_next() {
-  MANKAI_ASSIGN(auto source, sources_.next());
-  if (!source) {
-    return false;
-  }
-  LineReaderOptions options;
-  options.max_line_bytes = max_line_bytes_.value_or(options.max_line_bytes);
-  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(*source), options));
-  reader_ = std::move(reader);
-  return true;
-}
-
-void Input::close_current() {
-  warn_of_ignored_bytes(reader_->source(), progress_);
-  bytes_before_ = bytes_read();
-  reader_.reset();
+  MANKAI_ASSIGN(block_, pipeline_->next());
+  return block_ == nullptr ? std::span<const std::string_view>() : block_->lines;
 }
 
 Options key_options(std::vector<std::string>& keys, InputRequest& request, const std::string& name,
@@ -266,18 +91,75 @@ Result<void> for_each_batch(const std::vector<std::string>& arguments, const Inp
   return {};
 }
 
-Result<void> print_answers(const std::vector<std::string>& arguments, const InputRequest& request,
-                           const AnswerBatch& answer) {
+namespace {
+
+/// The lines of an input and the answers for them.
+struct Answers {
+  struct Block : LinesBlock {
+    const AnswerBatch* answer = nullptr;
+    std::string text;
+    Result<bool> decides = false;
+
+    void parse() {
+      text.clear();
+      decides = false;
+      for (std::size_t i = 0; decides && i < lines.size(); i += kBatchLinesMax) {
+        const auto one = (*answer)(lines.subspan(i, std::min(kBatchLinesMax, lines.size() - i)), text);
+        decides = one ? Result<bool>(*one || *decides) : one;
+      }
+    }
+  };
+
+  LineReader reader;
+
+  Result<bool> read(Block& block, bool keeps) { return block.read(reader, keeps); }
+  [[nodiscard]] const Source& source() const noexcept { return reader.source(); }
+};
+
+Result<bool> answer_inputs(const InputRequest& request, const AnswerBatch& answer, bool ends_there, Output& output) {
+  const auto open = [most = request.max_line_bytes](Source source) -> Result<Answers> {
+    MANKAI_ASSIGN(auto reader, open_lines(std::move(source), most));
+    return Answers{std::move(reader)};
+  };
+  const auto make_block = [&answer] {
+    Answers::Block block;
+    block.answer = &answer;
+    return block;
+  };
+  MANKAI_ASSIGN(auto pipeline, Pipeline<Answers>::open(request, {.open = open, .make_block = make_block},
+                                                       [&output] { output.flush(); }));
+  bool decides = false;
+  while (!output.has_failed() && !(decides && ends_there)) {
+    MANKAI_ASSIGN(auto* const block, pipeline->next());
+    if (block == nullptr) {
+      break;
+    }
+    output.append(block->text);
+    MANKAI_ASSIGN(const bool one, block->decides);
+    decides = decides || one;
+  }
+  return decides;
+}
+
+Result<bool> answer_keys(const std::vector<std::string>& arguments, const AnswerBatch& answer, Output& output) {
+  const std::vector<std::string_view> keys(arguments.begin(), arguments.end());
+  Answers::Block block;
+  block.answer = &answer;
+  block.lines = keys;
+  block.parse();
+  output.append(block.text);
+  return block.decides;
+}
+
+}  // namespace
+
+Result<bool> print_answers(const std::vector<std::string>& arguments, const InputRequest& request,
+                           const AnswerBatch& answer, bool ends_there) {
   Output output;
-  const auto answered = for_each_batch(
-      arguments, request,
-      [&](std::span<const std::string_view> keys) -> Result<bool> {
-        MANKAI_ASSIGN(const bool continues, answer(keys, output));
-        return continues && !output.has_failed();
-      },
-      [&] { output.flush(); });
+  const auto decides =
+      arguments.empty() ? answer_inputs(request, answer, ends_there, output) : answer_keys(arguments, answer, output);
   MANKAI_TRY(output.finish());
-  return answered;
+  return decides;
 }
 
 }  // namespace mankai::command

@@ -49,13 +49,13 @@ Result<AnyFilter> open_at(const LookupsRequest& request) {
   return filter;
 }
 
-void print_presence(const LookupsRequest& request, std::string_view key, bool is_present, Output& output) {
+void print_presence(const LookupsRequest& request, std::string_view key, bool is_present, std::string& text) {
   if (!request.present && !request.absent) {
-    output.append(is_present ? "yes\t" : "no\t");
-    output.append_line(key);
-  } else if (is_present == request.present) {
-    output.append_line(key);
+    text.append(is_present ? "yes\t" : "no\t");
+  } else if (is_present != request.present) {
+    return;
   }
+  text.append(key).append("\n");
 }
 
 Result<void> check_remote(const LookupsRequest& request) {
@@ -90,7 +90,9 @@ Result<int> check_in_server(const LookupsRequest& request) {
                              const bool is_present = answer.value > 0;
                              is_all_present = is_all_present && is_present;
                              if (!request.quiet) {
-                               print_presence(request, key, is_present, output);
+                               std::string text;
+                               print_presence(request, key, is_present, text);
+                               output.append(text);
                              }
                              return is_all_present || !request.quiet;
                            }));
@@ -118,34 +120,33 @@ Result<int> check(const LookupsRequest& request) {
     return check_in_server(request);
   }
   MANKAI_ASSIGN(const auto filter, open_at(request));
-  bool is_all_present = true;
-  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
+  const auto answer = [&](Keys keys, std::string& text) {
     std::array<bool, kBatchLinesMax> answers{};
     filter.may_contain(keys, std::span(answers).first(keys.size()));
+    bool is_any_absent = false;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      is_all_present = is_all_present && answers[i];
+      is_any_absent = is_any_absent || !answers[i];
       if (!request.quiet) {
-        print_presence(request, keys[i], answers[i], output);
+        print_presence(request, keys[i], answers[i], text);
       }
     }
-    return is_all_present || !request.quiet;
-  }));
-  return static_cast<int>(request.quiet && !is_all_present ? ExitCode::negative : ExitCode::fine);
+    return is_any_absent;
+  };
+  MANKAI_ASSIGN(const bool is_any_absent, print_answers(request.keys, request.input, answer, request.quiet));
+  return static_cast<int>(request.quiet && is_any_absent ? ExitCode::negative : ExitCode::fine);
 }
 
 std::string text_of(const KeyCount& count) { return std::to_string(count.value); }
 std::string text_of(const DecayedCount& count) { return fmt::format("{:.6g}", count.raw); }
 
 template <class Count>
-Result<bool> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
+Result<bool> print_counts(const AnyFilter& filter, Keys keys, std::string& text) {
   std::array<Count, kBatchLinesMax> counts{};
   MANKAI_TRY(filter.count(keys, std::span(counts).first(keys.size())));
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    output.append(text_of(counts[i]));
-    output.append(counts[i].is_saturated ? "+\t" : "\t");
-    output.append_line(keys[i]);
+    text.append(text_of(counts[i])).append(counts[i].is_saturated ? "+\t" : "\t").append(keys[i]).append("\n");
   }
-  return true;
+  return false;
 }
 
 Result<int> count(const LookupsRequest& request) {
@@ -154,9 +155,9 @@ Result<int> count(const LookupsRequest& request) {
     return count_in_server(request);
   }
   MANKAI_ASSIGN(const auto filter, open_at(request));
-  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
-    return within(request.file, filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, output)
-                                                           : print_counts<KeyCount>(filter, keys, output));
+  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, std::string& text) {
+    return within(request.file, filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, text)
+                                                           : print_counts<KeyCount>(filter, keys, text));
   }));
   return static_cast<int>(ExitCode::fine);
 }
@@ -165,15 +166,14 @@ Result<int> recall(const LookupsRequest& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_ASSIGN(const auto filter, opened_filter(request.file, open_filter(request.file, Access::query)));
   const auto min_matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
-  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) -> Result<bool> {
+  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, std::string& text) -> Result<bool> {
     for (const std::string_view key : keys) {
       MANKAI_ASSIGN(const auto values, within(request.file, filter.recall(key, min_matches)));
       for (const ValueMatches& ranked : values) {
-        output.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value));
-        output.append_line(key);
+        text.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value)).append(key).append("\n");
       }
     }
-    return true;
+    return false;
   }));
   return static_cast<int>(ExitCode::fine);
 }

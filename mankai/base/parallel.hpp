@@ -8,26 +8,36 @@
 
 namespace mankai {
 
-/// Calls `work(first, last)` for consecutive ranges that divide [0, count), each of at least `least` elements, at the
-/// same time: on as many threads as there are cores, at most 8. The caller's thread is one of them, and does the rest
-/// if the system refuses threads. Returns when all calls have returned. Pre: `work` does not throw.
-template <class Work>
-void for_ranges_in_parallel(std::size_t count, std::size_t least, const Work& work) {
+/// Number of threads for work that is divided among the cores: one per core, at most 8.
+[[nodiscard]] inline std::size_t usual_threads() noexcept {
   constexpr std::size_t kMostThreads = 8;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t ranges = std::clamp<std::size_t>(count / least, 1, std::min(cores, kMostThreads));
-  const auto start = [&](std::size_t range) { return count / ranges * range + std::min(range, count % ranges); };
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+}
 
+/// Starts threads that call a copy of `work` with their number from 0: `count` of them, or as many as the system
+/// allows. Pre: `work` does not throw.
+template <class Work>
+[[nodiscard]] std::vector<std::jthread> start_threads(std::size_t count, const Work& work) {
   std::vector<std::jthread> threads;
-  threads.reserve(ranges - 1);
-  while (threads.size() + 1 < ranges) {
+  threads.reserve(count);
+  while (threads.size() < count) {
     try {
-      const std::size_t range = threads.size();
-      threads.emplace_back([&work, first = start(range), last = start(range + 1)] { work(first, last); });
+      threads.emplace_back([work, index = threads.size()] { work(index); });
     } catch (const std::system_error&) {
       break;
     }
   }
+  return threads;
+}
+
+/// Calls `work(first, last)` for consecutive ranges that divide [0, count), each of at least `least` elements, at the
+/// same time, on usual_threads(). The caller's thread is one of them, and does the rest if the system refuses threads.
+/// Returns when all calls have returned. Pre: `work` does not throw.
+template <class Work>
+void for_ranges_in_parallel(std::size_t count, std::size_t least, const Work& work) {
+  const std::size_t ranges = std::clamp<std::size_t>(count / least, 1, usual_threads());
+  const auto start = [&](std::size_t range) { return count / ranges * range + std::min(range, count % ranges); };
+  const auto threads = start_threads(ranges - 1, [&](std::size_t range) { work(start(range), start(range + 1)); });
   work(start(threads.size()), count);
 }
 

@@ -66,7 +66,8 @@ struct Change {
 ///          until the next call.
 /// Cost:    the hash and 8 bytes per key, and its id, time, value or name; memory is reused, except for canonicalized
 ///          keys that are not URLs.
-/// Threads: one at a time, and not beside changes to the filter.
+/// Threads: one at a time, and not beside changes to the filter. `insert` of a kind of bits with lock-free readers
+///          needs nothing that changes: several encoders may run it at once, beside changes.
 class ChangeEncoder {
  public:
   static constexpr std::size_t kMaxKeys = 4096;

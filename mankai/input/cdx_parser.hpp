@@ -37,6 +37,9 @@ class CdxParser {
   /// Begins another file, which has its own legend.
   void restart() noexcept { columns_ = {}; }
 
+  /// Takes the legend of another parser, to parse what follows the lines that it has parsed.
+  void continue_after(const CdxParser& other) noexcept { columns_ = other.columns_; }
+
   /// Shape: lines[c], captures[c]. Cost: a pass over the first columns; for CDXJ over the object.
   void parse(std::span<const std::string_view> lines, std::span<CdxCapture> captures);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "mankai/base/error.hpp"
 #include "mankai/input/detail/input_buffer.hpp"
@@ -26,6 +27,15 @@ struct LineReaderOptions {
   std::size_t max_line_bytes = std::size_t{1} << 30;
 };
 
+/// Lines and the memory that has them; reused from block to block.
+class LineBlock {
+ private:
+  friend class LineReader;
+
+  std::vector<std::string_view> lines_;
+  detail::InputBuffer::Memory memory_;
+};
+
 /// Splits a source into lines, many per call. Threads: one at a time.
 ///
 /// A line ends at LF; one CR before that LF is removed. Everything else is content: NUL bytes, other control
@@ -41,6 +51,11 @@ class LineReader {
   /// Errors:  as Source::read; out_of_space with line number and offset if a line exceeds `max_line_bytes` or memory
   ///          runs out. Complete lines before the error are delivered first; the error then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
+
+  /// As next_batch, but returns all complete lines that were read, however many. They are valid as long as the block,
+  /// until it is passed again: they can be used while this reader reads on into another block.
+  /// Errors:  also std::bad_alloc.
+  [[nodiscard]] Result<std::span<const std::string_view>> next_block(LineBlock& block);
 
   /// The number, from 1, of the first line of the last batch.
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return lines_before_ + 1; }
@@ -60,6 +75,7 @@ class LineReader {
   void fail_on_line(std::string_view problem);
 
   detail::InputBuffer buffer_;
+  std::size_t buffer_bytes_;
   std::size_t max_line_bytes_;
   std::unique_ptr<Lines> lines_;
   std::size_t line_count_ = 0;

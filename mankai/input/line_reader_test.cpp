@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,42 @@ ReadLines read_lines(std::string_view bytes, std::size_t chunk, std::size_t max_
   auto reader = LineReader::create(Source::from_memory(bytes, "memory", {.buffer_bytes = chunk}),
                                    {.buffer_bytes = chunk, .max_line_bytes = max_line_bytes});
   return read_lines(reader.value());
+}
+
+TEST(LineReader, blocks_keep_their_lines_while_the_next_ones_are_read) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i) {
+    text += std::string(static_cast<std::size_t>(i % 300 == 0 ? 20'000 : i % 40), 'x') + std::to_string(i) + "\n";
+  }
+  text += "unfinished";
+  const std::vector<std::string> expected = read_lines(text, 4096).lines;
+  auto reader = LineReader::create(Source::from_memory(text, "memory"), {.buffer_bytes = 64 << 10}).value();
+  std::array<LineBlock, 3> blocks;
+  std::vector<std::span<const std::string_view>> kept;
+  std::vector<std::string> lines;
+  const auto take_oldest = [&] {
+    lines.insert(lines.end(), kept.front().begin(), kept.front().end());
+    kept.erase(kept.begin());
+  };
+  for (std::size_t i = 0;; ++i) {
+    if (kept.size() == blocks.size()) {
+      take_oldest();
+    }
+    const auto block = reader.next_block(blocks[i % blocks.size()]).value();
+    std::size_t read = lines.size();
+    for (const auto& one : kept) {
+      read += one.size();
+    }
+    EXPECT_EQ(reader.first_line_number(), read + 1);
+    if (block.empty()) {
+      break;
+    }
+    kept.push_back(block);
+  }
+  while (!kept.empty()) {
+    take_oldest();
+  }
+  EXPECT_EQ(lines, expected);
 }
 
 TEST(LineReader, line_ends_follow_the_documented_rules) {

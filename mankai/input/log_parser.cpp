@@ -91,9 +91,12 @@ LogLine LogParser::parse(std::string_view line, LogRecord& out) {
   return outcome;
 }
 
-void LogParser::parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes) {
+void LogParser::parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes,
+                      bool keeps_texts) {
   MANKAI_ASSERT(lines.size() == out.size() && lines.size() == outcomes.size());
-  formats_->arena.reset();
+  if (!keeps_texts) {
+    formats_->arena.reset();
+  }
   if (format_ == LogFormat::automatic) {
     decide(lines);
   }
@@ -130,6 +133,12 @@ LogFormat LogParser::format_of(std::string_view line) {
     }
   }
   return LogFormat::automatic;
+}
+
+void LogParser::continue_after(const LogParser& other) {
+  format_ = other.format_;
+  undecided_lines_ = other.undecided_lines_;
+  formats_->w3c = other.formats_->w3c;
 }
 
 void LogParser::restart() {

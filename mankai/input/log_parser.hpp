@@ -70,13 +70,22 @@ class LogParser {
   /// JSON strings and targets of W3C lines into memory that is reused; else does not allocate.
   [[nodiscard]] LogLine parse(std::string_view line, LogRecord& out);
 
-  /// As line by line, except for `automatic`. Shape: lines[c], out[c], outcomes[c]; c >= 0.
-  void parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes);
+  /// As line by line, except for `automatic`. With `keeps_texts`, texts of earlier calls stay valid. Shape: lines[c],
+  /// out[c], outcomes[c]; c >= 0.
+  void parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes,
+             bool keeps_texts = false);
 
   /// The format in use; `automatic` until it is detected.
   [[nodiscard]] LogFormat format() const noexcept { return format_; }
   [[nodiscard]] const LogCounts& counts() const noexcept { return counts_; }
 
+  /// Whether the lines that follow decide the format, or have directives; otherwise they can be parsed in any order.
+  [[nodiscard]] bool depends_on_order() const noexcept {
+    return format_ == LogFormat::automatic || format_ == LogFormat::w3c;
+  }
+  /// Takes the directives and the detected format of another parser with the same options, to parse what follows the
+  /// lines that it has parsed. The counts stay.
+  void continue_after(const LogParser& other);
   /// Resets the directives and the detected format for the next file. The counts stay.
   void restart();
 

@@ -89,6 +89,23 @@ TEST(LogParser, restart_forgets_the_format_and_goes_on_counting) {
   EXPECT_EQ(parser.counts().of(LogLine::record), 2U);
 }
 
+TEST(LogParser, another_parser_continues_with_the_format_and_the_directives) {
+  LogParser first = LogParser::create().value();
+  LogParser second = LogParser::create().value();
+  LogRecord record;
+  EXPECT_TRUE(first.depends_on_order());
+  EXPECT_EQ(first.parse("#Fields: date time cs-uri-stem", record), LogLine::skipped);
+  EXPECT_TRUE(first.depends_on_order());
+  second.continue_after(first);
+  EXPECT_EQ(second.parse("2026-07-02 00:00:00 /a", record), LogLine::record);
+  EXPECT_EQ(record.target, "/a");
+  first.restart();
+  EXPECT_EQ(first.parse(kCombined, record), LogLine::record);
+  EXPECT_FALSE(first.depends_on_order());
+  second.continue_after(first);
+  EXPECT_EQ(second.format(), LogFormat::combined);
+}
+
 TEST(LogParser, a_batch_says_what_single_lines_say) {
   const Lines lines = {kCombined, "", "x", kCombined,
                        "192.0.2.1 - - [31/Feb/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 1 2"};

@@ -126,6 +126,11 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<boo
   return observe_new(keys, seen);
 }
 
+Result<void> Seen::observe(const Change& change, std::span<bool> seen) {
+  Store* const store = kept_.store();
+  return store != nullptr ? store->change(change, {.seen = seen}) : kept_.memory()->apply(change, {.seen = seen});
+}
+
 Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (Store* const store = kept_.store()) {
     return store->observe(keys, seen);

@@ -74,6 +74,9 @@ class Seen {
   /// unchanged.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
   [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
+  /// As observe of the keys of which a ChangeEncoder of filter() made the change. Pre: an insert; no window; not with
+  /// Sharing::processes.
+  [[nodiscard]] Result<void> observe(const Change& change, std::span<bool> seen);
   /// With a window: a key is reported as seen for at least the window after its first occurrence; repeats do not extend
   /// that. After forgets_after() it is new again, except as a false positive. A time before the latest one counts as
   /// the latest one. Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window; observe without

@@ -1,0 +1,319 @@
+#pragma once
+
+/// Reads inputs in blocks of lines or records, on several threads or on the caller's, and delivers the blocks in order.
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/sources.hpp"
+#include "mankai/base/parallel.hpp"
+
+namespace mankai::command {
+
+/// How a pipeline reads. A Reader reads one input, on one thread at a time:
+///
+///     struct Reader {
+///       using Block = ...;                            // movable, reused; size() is its number of lines
+///       Result<bool> read(Block& block, bool keeps);  // false at the end; with `keeps`, the block is used while
+///                                                     // the next one is read
+///       const Source& source() const;
+///     };
+///
+/// Block::parse() is called after that, on any thread and beside those of other blocks.
+template <class Reader>
+struct PipelineWork {
+  std::function<Result<Reader>(Source)> open;
+  std::function<typename Reader::Block()> make_block;
+};
+
+/// With one thread, next() reads and parses. With more, each of them reads a block and parses it while another one
+/// reads the next block of the same input. While a compressed file is being read, the next files are, too, so that
+/// several are decompressed at once. Streams are read in turn, since two of them may be the same, and next() waits for
+/// them. Threads: one at a time.
+template <class Reader>
+class Pipeline {
+ public:
+  using Block = typename Reader::Block;
+
+  /// Checks every input before anything is read, so that a misspelled name is reported first. A followed file may be
+  /// missing. next() calls `before_waiting` before it blocks because no input is available, and then at look_interval.
+  /// Errors: not_found; io.
+  [[nodiscard]] static Result<std::unique_ptr<Pipeline>> open(const InputRequest& request, PipelineWork<Reader> work,
+                                                              std::function<void()> before_waiting) {
+    MANKAI_ASSIGN(auto sources, Sources::open(request, std::move(before_waiting)));
+    auto pipeline = std::unique_ptr<Pipeline>(new Pipeline(std::move(sources), std::move(work)));
+    // A thread that waits for a followed file could not be ended.
+    const std::size_t threads = request.threads == 1 || request.follow_last ? 0 : request.threads;
+    pipeline->most_in_turn_ = kBlocksPerThread * threads;
+    pipeline->threads_ = start_threads(threads, [self = pipeline.get()](std::size_t) { self->run(); });
+    return pipeline;
+  }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline() {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_stopping_ = true;
+    }
+    work_.notify_all();
+    waited_.notify_all();
+  }
+
+  /// Returns the next block, valid until the next call; nullptr at the end or after a stop signal, which drops what was
+  /// read ahead. Errors: those of the readers, in the order of the inputs.
+  [[nodiscard]] Result<Block*> next() {
+    while (stop_signal() == 0 && current_ < inputs_.size()) {
+      auto item = threads_.empty() ? next_here() : next_of_threads();
+      if (!item) {
+        progress_.clear();
+        return stop_signal() == 0 ? Result<Block*>(std::unexpected(item.error())) : nullptr;
+      }
+      if (*item != nullptr) {
+        lines_ += (*item)->block.size();
+        raw_bytes_ = (*item)->raw_bytes;
+        progress_.advance(bytes_read(), lines_);
+        return &(*item)->block;
+      }
+      close_current();
+    }
+    progress_.clear();
+    return nullptr;
+  }
+
+  /// Counts compressed bytes of compressed inputs.
+  [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_before_ + raw_bytes_; }
+
+ private:
+  /// Blocks of the input in turn that wait to be delivered: enough that no thread waits for another.
+  static constexpr std::size_t kBlocksPerThread = 4;
+  /// Blocks of all inputs while files are read before their turn: 64 MiB of lines.
+  static constexpr std::size_t kMostBlocks = 256;
+  static constexpr std::size_t kInputsAhead = 64;
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  struct Item {
+    Block block;
+    std::uint64_t raw_bytes = 0;  // of the input, so far
+    bool is_parsed = false;
+  };
+
+  struct Input {
+    std::optional<Reader> reader;             // of the thread that is reading, if one is
+    std::deque<std::unique_ptr<Item>> items;  // in order
+    std::optional<Error> error;
+    std::uint64_t raw_bytes = 0;  // at the end
+    std::uint64_t ignored_bytes = 0;
+    bool is_compressed = false;
+    bool is_busy = false;
+    bool is_ended = false;
+  };
+
+  Pipeline(Sources sources, PipelineWork<Reader> work)
+      : sources_(std::move(sources)),
+        work_to_do_(std::move(work)),
+        inputs_(sources_.size()),
+        progress_(sources_.total_bytes()) {}
+
+  Result<bool> read(std::size_t index, Item& item, const Sources::Wait& wait, bool keeps) {
+    auto& reader = inputs_[index].reader;
+    if (!reader) {
+      MANKAI_ASSIGN(auto source, sources_.open_source(index, wait));
+      MANKAI_ASSIGN(auto opened, work_to_do_.open(std::move(source)));
+      reader.emplace(std::move(opened));
+    }
+    MANKAI_ASSIGN(const bool is_read, reader->read(item.block, keeps));
+    item.raw_bytes = reader->source().raw_bytes_consumed();
+    return is_read;
+  }
+
+  static void end(Input& input) {
+    if (input.reader) {
+      input.raw_bytes = input.reader->source().raw_bytes_consumed();
+      input.ignored_bytes = input.reader->source().ignored_bytes();
+      input.reader.reset();
+    }
+    input.is_ended = true;
+  }
+
+  void close_current() {
+    const Input& input = inputs_[current_];
+    warn_of_ignored_bytes(sources_.label(current_), input.ignored_bytes, progress_);
+    bytes_before_ += input.raw_bytes;
+    raw_bytes_ = 0;
+    const std::scoped_lock lock(mutex_);
+    ++current_;
+  }
+
+  // Both return nullptr at the end of the current input.
+  Result<Item*> next_here() {
+    if (!delivered_) {
+      delivered_ = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
+    }
+    MANKAI_ASSIGN(const bool is_read, read(current_, *delivered_, [](const auto& wait) { wait(); }, false));
+    if (!is_read) {
+      end(inputs_[current_]);
+      return nullptr;
+    }
+    delivered_->block.parse();
+    return delivered_.get();
+  }
+
+  Result<Item*> next_of_threads() {
+    Lock lock(mutex_);
+    if (delivered_) {
+      free_.push_back(std::move(delivered_));
+      --queued_;
+      work_.notify_one();
+    }
+    Input& input = inputs_[current_];
+    for (;;) {
+      if (failure_) {
+        std::rethrow_exception(failure_);
+      }
+      if (!input.items.empty() && input.items.front()->is_parsed) {
+        delivered_ = std::move(input.items.front());
+        input.items.pop_front();
+        return delivered_.get();
+      }
+      if (input.items.empty() && input.is_ended) {
+        return input.error ? Result<Item*>(std::unexpected(*input.error)) : nullptr;
+      }
+      if (input.items.empty() && wait_ != nullptr) {
+        lock.unlock();
+        (*wait_)();
+        lock.lock();
+        wait_ = nullptr;
+        waited_.notify_one();
+        continue;
+      }
+      delivery_.wait(lock);
+    }
+  }
+
+  // An exception, such as that of missing memory, is rethrown by next().
+  void run() noexcept {
+    Lock lock(mutex_);
+    try {
+      while (!is_stopping_) {
+        if (const std::size_t index = readable_input(); index < inputs_.size()) {
+          read_and_parse(index, lock);
+        } else {
+          work_.wait(lock);
+        }
+      }
+    } catch (...) {
+      if (!lock.owns_lock()) {
+        lock.lock();
+      }
+      failure_ = std::current_exception();
+      delivery_.notify_one();
+    }
+  }
+
+  // Returns the first input to read from; inputs_.size() if there is none or next() has enough to deliver.
+  [[nodiscard]] std::size_t readable_input() const {
+    std::size_t in_turn = 0;
+    bool is_in_turn = true;
+    for (std::size_t i = current_; i < std::min(inputs_.size(), current_ + kInputsAhead); ++i) {
+      const Input& input = inputs_[i];
+      in_turn += input.items.size();
+      if (input.is_ended) {
+        continue;
+      }
+      if (is_in_turn ? in_turn >= most_in_turn_ : !sources_.is_file(i) || queued_ >= kMostBlocks) {
+        break;
+      }
+      if (!input.is_busy) {
+        return i;
+      }
+      // What is not compressed is read faster than it is used.
+      if (!input.is_compressed) {
+        break;
+      }
+      is_in_turn = false;
+    }
+    return inputs_.size();
+  }
+
+  void read_and_parse(std::size_t index, Lock& lock) {
+    Input& input = inputs_[index];
+    input.is_busy = true;
+    ++queued_;
+    std::unique_ptr<Item> item;
+    if (!free_.empty()) {
+      item = std::move(free_.back());
+      free_.pop_back();
+    }
+    lock.unlock();
+    if (!item) {
+      item = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
+    }
+    const auto is_read = read(index, *item, [this](const auto& wait) { wait_in_next(wait); }, true);
+    lock.lock();
+    input.is_busy = false;
+    if (!is_read || !*is_read) {
+      input.error = is_read ? std::nullopt : std::optional(is_read.error());
+      end(input);
+      free_.push_back(std::move(item));
+      --queued_;
+      work_.notify_all();
+      delivery_.notify_one();
+      return;
+    }
+    input.is_compressed = input.reader->source().compression() != Compression::plain;
+    item->is_parsed = false;
+    Item& mine = *input.items.emplace_back(std::move(item));
+    work_.notify_one();
+    lock.unlock();
+    mine.block.parse();
+    lock.lock();
+    mine.is_parsed = true;
+    delivery_.notify_one();
+  }
+
+  // Calls a function that may wait, on the thread of next(), after everything before it was delivered: signals
+  // interrupt that thread, and before_waiting() belongs to it.
+  void wait_in_next(const std::function<void()>& wait) {
+    Lock lock(mutex_);
+    wait_ = &wait;
+    delivery_.notify_one();
+    waited_.wait(lock, [&] { return wait_ != &wait || is_stopping_; });
+  }
+
+  Sources sources_;
+  PipelineWork<Reader> work_to_do_;
+  std::vector<Input> inputs_;
+  Progress progress_;
+  std::size_t current_ = 0;
+  std::unique_ptr<Item> delivered_;
+  std::uint64_t bytes_before_ = 0;  // of the inputs before the current one
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t lines_ = 0;
+
+  std::mutex mutex_;  // of all below, of current_, and of the inputs' members except `reader`
+  std::condition_variable work_;
+  std::condition_variable delivery_;
+  std::condition_variable waited_;
+  std::vector<std::unique_ptr<Item>> free_;
+  std::size_t queued_ = 0;  // blocks that are not free
+  std::size_t most_in_turn_ = 0;
+  const std::function<void()>* wait_ = nullptr;
+  std::exception_ptr failure_;
+  bool is_stopping_ = false;
+  std::vector<std::jthread> threads_;  // last: joined first
+};
+
+}  // namespace mankai::command
