@@ -4,14 +4,11 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/hash/detail/aes_targets.hpp"  // IWYU pragma: keep
 #include "mankai/hash/detail/key_cache.hpp"
 #include "mankai/hash/detail/short_words.hpp"
 
 // This file is compiled once per instruction set by Highway's foreach_target.
-#define HWY_WANT_AVX3_DL
-// Highway's fallback without vectors has no AES; the one that it replaces under g++ 12 has. That compiler's error
-// concerns products of 16 bits (gcc.gnu.org/PR106322), which are not used here.
-#define HWY_BROKEN_EMU128 0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mankai/hash/detail/aes4_prf.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -27,10 +24,11 @@ namespace {
 constexpr std::size_t kLanes = 4;
 /// Keys of a batch whose longer ones are hashed together.
 constexpr std::size_t kWindow = 64;
-/// How many keys before a key its bytes are asked for.
+/// How many keys ahead a key's bytes are prefetched.
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kHalfBytes = kChunkBytes / 2;
 constexpr int kSignBit = 63;
+static_assert(sizeof(std::ptrdiff_t) == 8);
 
 alignas(kHalfBytes) constexpr std::uint8_t kZeros[kHalfBytes] = {};
 
@@ -59,10 +57,11 @@ HWY_INLINE Block of_number(std::uint64_t number) {
 HWY_INLINE std::uint64_t low_half(Block block) { return hn::GetLane(hn::BitCast(Words(), block)); }
 
 // Emulated rounds are long: inlined a hundred times, they would take minutes to compile.
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3
-HWY_NOINLINE
-#else
+#if (HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4) || \
+    (HWY_TARGET == HWY_NEON && (HWY_HAVE_RUNTIME_DISPATCH || defined(__ARM_FEATURE_AES)))
 HWY_INLINE
+#else
+HWY_NOINLINE
 #endif
 Block aes_round(Block state, Block key) { return hn::AESRound(state, key); }
 

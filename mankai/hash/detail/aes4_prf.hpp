@@ -39,7 +39,8 @@ struct alignas(64) ExpandedKey {
 /// us for a seed that is not cached. Threads: safe.
 [[nodiscard]] const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept;
 
-/// Cost: 12 to 16 ns for any key of up to 128 bytes; 0.3 us without AES instructions. Threads: safe.
+/// Cost: 12 to 16 ns for any key of up to 128 bytes; without AES instructions 0.3 us on x86-64, more
+/// elsewhere. Threads: safe.
 [[nodiscard]] Digest digest(const ExpandedKey& key, std::string_view text) noexcept;
 
 /// Shape: texts[c], digests[c]; same length; must not overlap.

@@ -14,10 +14,14 @@ template <class ExpandedKey, void (*kExpand)(const std::array<std::uint64_t, 2>&
   constexpr std::size_t kSets = 8;
   static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
   auto& [latest, other] = sets[seed[0] % kSets];
-  if (latest.is_made && latest.seed == seed) [[likely]] {
+  // Not ==, which calls memcmp.
+  const auto is_here = [&](const ExpandedKey& key) {
+    return key.is_made && key.seed[0] == seed[0] && key.seed[1] == seed[1];
+  };
+  if (is_here(latest)) [[likely]] {
     return latest;
   }
-  if (!other.is_made || other.seed != seed) {
+  if (!is_here(other)) {
     other = latest;
     kExpand(seed, latest);
     latest.seed = seed;
