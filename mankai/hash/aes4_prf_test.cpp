@@ -39,7 +39,7 @@ std::uint8_t doubled(std::uint8_t a) { return static_cast<std::uint8_t>(a << 1 ^
 std::uint8_t product(std::uint8_t a, std::uint8_t b) {
   std::uint8_t sum = 0;
   for (; b != 0; b >>= 1, a = doubled(a)) {
-    sum ^= b % 2 != 0 ? a : 0;
+    sum = static_cast<std::uint8_t>(sum ^ (b % 2 != 0 ? a : 0));
   }
   return sum;
 }

@@ -401,7 +401,7 @@ class State(CommandTest):
         self.assertEqual((report["records"], report["records_in_all"]), (0, 3000))
         self.out("hot", "--state", "s.mk", "--seed", "1", "--half-life", "1h", "--memory", "256KiB", stdin=b"")
         self.error("hot", "--state", "s.mk", "--seed", "2", code=2, says="s.mk")
-        self.error("hot", "--hash", "xxh3", "--seed", "0123456789abcdef0123456789abcdef", code=2, says="siphash")
+        self.error("hot", "--hash", "xxh3", "--seed", "0123456789abcdef0123456789abcdef", code=2, says="keyed hashes take 128")
         self.error("hot", "--state", "s.mk", "--half-life", "2h", code=2, says=["s.mk", "epoch"])
         self.error("hot", "--state", "s.mk", "--memory", "1MiB", code=2, says="s.mk")
         self.error("hot", "--state", "s.mk", "--at", str(START), code=2, says=["s.mk", "--at"])
