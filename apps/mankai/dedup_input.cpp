@@ -222,6 +222,7 @@ Result<DedupReader> DedupReader::open(Source source, const DedupInputRequest& re
 Result<bool> DedupReader::read(DedupBlock& block, bool keeps) {
   if (records_) {
     MANKAI_ASSIGN(const auto records, records_->next_batch());
+    block.lines_.lines = {};  // parse() takes them if there are no batches; these are of another input
     block.clear(records.size());
     block.take_records(records, types_);
     return !records.empty();

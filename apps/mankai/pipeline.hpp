@@ -155,6 +155,7 @@ class Pipeline {
     raw_bytes_ = 0;
     const std::scoped_lock lock(mutex_);
     ++current_;
+    work_.notify_one();  // one more input may be read ahead
   }
 
   // Both return nullptr at the end of the current input.
@@ -162,7 +163,11 @@ class Pipeline {
     if (!delivered_) {
       delivered_ = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
     }
-    MANKAI_ASSIGN(const bool is_read, read(current_, *delivered_, [](const auto& wait) { wait(); }, false));
+    const auto wait_here = [](const auto& wait) {
+      wait();
+      return true;
+    };
+    MANKAI_ASSIGN(const bool is_read, read(current_, *delivered_, wait_here, false));
     if (!is_read) {
       end(inputs_[current_]);
       return nullptr;
@@ -261,7 +266,7 @@ class Pipeline {
     if (!item) {
       item = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
     }
-    const auto is_read = read(index, *item, [this](const auto& wait) { wait_in_next(wait); }, true);
+    const auto is_read = read(index, *item, [this](const auto& wait) { return wait_in_next(wait); }, true);
     lock.lock();
     input.is_busy = false;
     if (!is_read || !*is_read) {
@@ -285,12 +290,13 @@ class Pipeline {
   }
 
   // Calls a function that may wait, on the thread of next(), after everything before it was delivered: signals
-  // interrupt that thread, and before_waiting() belongs to it.
-  void wait_in_next(const std::function<void()>& wait) {
+  // interrupt that thread, and before_waiting() belongs to it. Returns false, without a call, to end the reader.
+  bool wait_in_next(const std::function<void()>& wait) {
     Lock lock(mutex_);
     wait_ = &wait;
     delivery_.notify_one();
     waited_.wait(lock, [&] { return wait_ != &wait || is_stopping_; });
+    return wait_ != &wait;
   }
 
   Sources sources_;

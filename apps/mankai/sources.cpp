@@ -65,13 +65,10 @@ void wait_for_input(int fd, const std::function<void()>& before_waiting, std::ch
   } while (stop_signal() == 0 && !is_readable(fd, static_cast<int>(look_interval.count())));
 }
 
-// Reads once if input is available or `wait` returns; nothing if it must be asked again.
+// Reads once if input is available or `wait` returns true; nothing if it must be asked again.
 Result<std::optional<std::size_t>> read_some(int fd, bool may_wait, std::span<char> into,
-                                             const std::function<void()>& wait) {
-  if (may_wait && !is_readable(fd, 0)) {
-    wait();
-  }
-  if (stop_signal() != 0) {
+                                             const std::function<bool()>& wait) {
+  if ((may_wait && !is_readable(fd, 0) && !wait()) || stop_signal() != 0) {
     return fail(ErrorCode::io, "asked to stop", EINTR);
   }
   const ssize_t got = ::read(fd, into.data(), into.size());
@@ -88,7 +85,7 @@ ReadFunction reader_of(OpenInput input, const Sources::Wait& wait, const std::fu
   };
   return [input = std::move(input), wait, wait_here](std::span<char> into) -> Result<std::size_t> {
     for (bool may_wait = input.may_wait;; may_wait = may_wait || errno == EAGAIN) {
-      MANKAI_ASSIGN(const auto got, read_some(input.descriptor, may_wait, into, [&] { wait(wait_here); }));
+      MANKAI_ASSIGN(const auto got, read_some(input.descriptor, may_wait, into, [&] { return wait(wait_here); }));
       if (got) {
         return *got;
       }
@@ -165,9 +162,13 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
   }
   std::optional<Result<OpenInput>> input;
   const auto open = [&] { input.emplace(open_input(path)); };
-  is_file_[index] ? open() : wait(open);  // a named pipe is open when its writer is
-  if (!input || !*input) {
-    return input ? std::unexpected(input->error()) : fail(ErrorCode::io, "asked to stop", EINTR);
+  if (is_file_[index]) {
+    open();
+  } else if (!wait(open)) {  // a named pipe is open when its writer is
+    return fail(ErrorCode::io, "asked to stop", EINTR);
+  }
+  if (!*input) {
+    return std::unexpected(input->error());
   }
   return Source::from_function(reader_of(**std::move(input), wait, before_waiting_, request_.look_interval),
                                label_of(path));

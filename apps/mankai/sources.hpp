@@ -29,8 +29,8 @@ struct InputRequest {
 /// Several inputs. A read that a signal interrupts fails with EINTR. Threads: any number.
 class Sources {
  public:
-  /// Calls a function that may wait, unless the reader is to end.
-  using Wait = std::function<void(const std::function<void()>&)>;
+  /// Calls a function that may wait; returns false, without a call, if the reader is to end.
+  using Wait = std::function<bool(const std::function<void()>&)>;
 
   /// Checks every input. Errors: not_found; io.
   [[nodiscard]] static Result<Sources> open(const InputRequest& request, std::function<void()> before_waiting);

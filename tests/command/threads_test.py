@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 
-from harness import CommandTest, default_signals, main, read_line
+from harness import PATIENCE, CommandTest, default_signals, main, read_line
 
 SEED = "00112233445566778899aabbccddeeff"
 THREADS = ("1", "2", "8")
@@ -94,6 +94,12 @@ class SameBytes(CommandTest):
         out, _ = self.each("dedup", "--seed", SEED, "a", "b", "c", "d", "e", "--format", "auto")
         self.assertEqual(out.count(b"CDX"), 1)
         self.each("dedup", "--seed", SEED, "c", "f", "e", "--format", "cdx")
+        self.write("requests", gzip.compress(record % (b"request", b"http://r.example/")) * 3000)
+        self.write("text", urls(0, 3000))
+        for options in ([], ["--label"], ["--repeats"]):
+            for before in ("c", "text"):
+                out, _ = self.each("dedup", "--seed", SEED, *options, before, "requests", before, "requests")
+                self.assertNotIn(b"r.example", out)
 
     def test_state(self):
         names, stdin, text = self.inputs(urls, 2000)
@@ -132,6 +138,13 @@ class SameBytes(CommandTest):
             with self.subTest(options):
                 self.assertNotEqual(self.each("guard", "check", "g.mkg", *options, *inputs, stdin=stdin)[0], b"")
         self.assertEqual(self.each("guard", "check", "g.mkg", "--quiet", *inputs, stdin=stdin, code=1), (b"", b""))
+
+    def test_many_empty_inputs(self):
+        self.write("x", b"x\n")
+        self.write("empty", b"")
+        for names in (["empty"] * 300 + ["x"], ["x"] + ["empty"] * 300 + ["x"]):
+            for _ in range(10):
+                self.assertEqual(self.each("dedup", *names)[0], b"x\n")
 
     def test_errors_come_in_the_order_of_the_inputs(self):
         good = urls(0, 4000)
@@ -196,6 +209,15 @@ class Streams(CommandTest):
             self.assertIn(b"example", read_line(process.stdout))
             process.stdout.close()
             self.assertEqual(process.wait(), 0)
+
+    def test_an_answer_that_decides_ends_the_command(self):
+        self.write("rules", b"bad.example\n")
+        self.out("guard", "build", "g.mkg", "rules")
+        for threads in THREADS:
+            process = self.start("guard", "check", "--quiet", "--threads", threads, "g.mkg")
+            process.stdin.write(b"http://bad.example/\n")
+            process.stdin.flush()  # and not closed
+            self.assertEqual(process.wait(PATIENCE), 1, threads)
 
     def test_stops_when_asked_while_a_thread_waits(self):
         self.write("first.gz", gzip.compress(b"one\n"))
