@@ -72,7 +72,6 @@ void DedupBlock::clear(std::size_t lines) {
   counts_ = {};
   batches_.clear();
   headings_.clear();
-  shown_here_.clear();
   keys_.resize(std::max(keys_.size(), lines));
   times_.resize(std::max(times_.size(), lines));
 }
@@ -167,6 +166,7 @@ void DedupBlock::take_records(std::span<const WarcRecord> records, WarcTypes typ
   texts_.clear();
   texts_.reserve(bytes);
   counts_.records = records.size();
+  std::size_t count = 0;
   for (const WarcRecord& record : records) {
     if (!types.test(static_cast<std::size_t>(record.type))) {
       ++counts_.other_records;
@@ -178,12 +178,11 @@ void DedupBlock::take_records(std::span<const WarcRecord> records, WarcTypes typ
     }
     const std::size_t begin = texts_.size();
     texts_.append(record.target_uri);
-    times_[shown_here_.size()] = record.date;
-    keys_[shown_here_.size()] = std::string_view(texts_).substr(begin);
-    shown_here_.push_back(std::string_view(texts_).substr(begin));
+    times_[count] = record.date;
+    keys_[count++] = std::string_view(texts_).substr(begin);
   }
-  shown_ = shown_here_;
-  add_batch(0, shown_.size(), 0);
+  shown_ = std::span(keys_).first(count);
+  add_batch(0, count, 0);
 }
 
 namespace {
@@ -219,20 +218,20 @@ Result<DedupReader> DedupReader::open(Source source, const DedupInputRequest& re
   return reader;
 }
 
-Result<bool> DedupReader::read(DedupBlock& block, bool keeps) {
+Result<std::size_t> DedupReader::read(DedupBlock& block, bool keeps) {
   if (records_) {
     MANKAI_ASSIGN(const auto records, records_->next_batch());
     block.lines_.lines = {};  // parse() takes them if there are no batches; these are of another input
     block.clear(records.size());
     block.take_records(records, types_);
-    return !records.empty();
+    return block.texts_.size() + records.size() * kBytesPerLine;
   }
-  MANKAI_ASSIGN(const bool is_read, block.lines_.read(*lines_, keeps));
+  MANKAI_ASSIGN(const std::size_t bytes, block.lines_.read(*lines_, keeps));
   block.clear(legend_ || has_fields(*block.request_) ? block.lines_.size() : 0);
   if (legend_) {
     block.take_index(*legend_);
   }
-  return is_read;
+  return bytes;
 }
 
 Result<DedupInput> DedupInput::open(const DedupInputRequest& request, const AnyFilter* filter,

@@ -108,7 +108,7 @@ class DedupReader {
   [[nodiscard]] static Result<DedupReader> open(Source source, const DedupInputRequest& request);
 
   /// Errors: as LineReader and WarcReader.
-  [[nodiscard]] Result<bool> read(DedupBlock& block, bool keeps);
+  [[nodiscard]] Result<std::size_t> read(DedupBlock& block, bool keeps);
   [[nodiscard]] const Source& source() const noexcept { return lines_ ? lines_->source() : records_->source(); }
 
  private:

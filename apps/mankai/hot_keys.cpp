@@ -158,8 +158,12 @@ void HotLineCounts::add(const HotLineCounts& later) {
   without_key += later.without_key;
   without_time += later.without_time;
   in_future += later.in_future;
-  first_malformed = first_malformed.empty() ? later.first_malformed : first_malformed;
-  first_in_future = first_in_future.empty() ? later.first_in_future : first_in_future;
+  if (first_malformed.empty()) {
+    first_malformed = later.first_malformed;
+  }
+  if (first_in_future.empty()) {
+    first_in_future = later.first_in_future;
+  }
 }
 
 void HotKeys::add(const HotKeys& later) {
@@ -306,15 +310,15 @@ Result<std::unique_ptr<Pipeline<HotReader>>> HotReader::open(const InputRequest&
   return Pipeline<HotReader>::open(request, {.open = open, .make_block = make_block}, std::move(before_waiting));
 }
 
-Result<bool> HotReader::read(Block& block, bool keeps) {
-  MANKAI_ASSIGN(const bool is_read, block.lines.read(lines_, keeps));
+Result<std::size_t> HotReader::read(Block& block, bool keeps) {
+  MANKAI_ASSIGN(const std::size_t bytes, block.lines.read(lines_, keeps));
   block.keys.continue_after(last_);
   block.is_parsed = false;
   if (last_.depends_on_order()) {
     block.parse();
     last_.continue_after(block.keys);
   }
-  return is_read;
+  return bytes;
 }
 
 }  // namespace mankai::command

@@ -27,7 +27,7 @@ namespace mankai::command {
 /// A regular expression in RE2's syntax that extracts the key from a line. Matches bytes, not UTF-8.
 ///
 /// Cost:    linear in the line for any expression; at most 1 MiB of RE2's cache.
-/// Threads: one at a time.
+/// Threads: any number at once.
 class LineMatch {
  public:
   /// Errors: invalid_argument, with the position of the syntax error.
@@ -167,7 +167,7 @@ class HotReader {
                                                                          std::function<void()> before_waiting);
 
   /// Parses at once what depends on the lines before it. Errors: as LineReader.
-  [[nodiscard]] Result<bool> read(Block& block, bool keeps);
+  [[nodiscard]] Result<std::size_t> read(Block& block, bool keeps);
   [[nodiscard]] const Source& source() const noexcept { return lines_.source(); }
 
  private:

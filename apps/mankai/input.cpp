@@ -15,21 +15,20 @@ Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_li
   return LineReader::create(std::move(source), options);
 }
 
-Result<bool> LinesBlock::read(LineReader& reader, bool keeps) {
+Result<std::size_t> LinesBlock::read(LineReader& reader, bool keeps) {
   MANKAI_ASSIGN(lines, keeps ? reader.next_block(memory_) : reader.next_batch());
   label = reader.source().label();
   first_line_number = reader.first_line_number();
-  return !lines.empty();
+  std::size_t bytes = lines.size() * kBytesPerLine;
+  for (const std::string_view line : lines) {
+    bytes += line.size();
+  }
+  return bytes;
 }
 
 Result<Input> Input::open(const InputRequest& request, std::function<void()> before_waiting) {
-  const auto open_one = [most = request.max_line_bytes](Source source) -> Result<Lines> {
-    MANKAI_ASSIGN(auto reader, open_lines(std::move(source), most));
-    return Lines{std::move(reader)};
-  };
-  MANKAI_ASSIGN(auto pipeline,
-                Pipeline<Lines>::open(request, {.open = open_one, .make_block = [] { return LinesBlock(); }},
-                                      std::move(before_waiting)));
+  const PipelineWork<Lines> work{.open = Lines::opener(request), .make_block = [] { return LinesBlock(); }};
+  MANKAI_ASSIGN(auto pipeline, Pipeline<Lines>::open(request, work, std::move(before_waiting)));
   return Input(std::move(pipeline));
 }
 
@@ -93,41 +92,32 @@ Result<void> for_each_batch(const std::vector<std::string>& arguments, const Inp
 
 namespace {
 
-/// The lines of an input and the answers for them.
-struct Answers {
-  struct Block : LinesBlock {
-    const AnswerBatch* answer = nullptr;
-    std::string text;
-    Result<bool> decides = false;
+/// Lines and the answers for them.
+struct AnswersBlock : LinesBlock {
+  const AnswerBatch* answer = nullptr;
+  std::string text;
+  Result<bool> decides = false;
 
-    void parse() {
-      text.clear();
-      decides = false;
-      for (std::size_t i = 0; decides && i < lines.size(); i += kBatchLinesMax) {
-        const auto one = (*answer)(lines.subspan(i, std::min(kBatchLinesMax, lines.size() - i)), text);
-        decides = one ? Result<bool>(*one || *decides) : one;
-      }
+  void parse() {
+    text.clear();
+    decides = false;
+    for (std::size_t i = 0; decides && i < lines.size(); i += kBatchLinesMax) {
+      const auto one = (*answer)(lines.subspan(i, std::min(kBatchLinesMax, lines.size() - i)), text);
+      decides = one ? Result<bool>(*one || *decides) : one;
     }
-  };
-
-  LineReader reader;
-
-  Result<bool> read(Block& block, bool keeps) { return block.read(reader, keeps); }
-  [[nodiscard]] const Source& source() const noexcept { return reader.source(); }
+  }
 };
 
+using Answers = LinesReader<AnswersBlock>;
+
 Result<bool> answer_inputs(const InputRequest& request, const AnswerBatch& answer, bool ends_there, Output& output) {
-  const auto open = [most = request.max_line_bytes](Source source) -> Result<Answers> {
-    MANKAI_ASSIGN(auto reader, open_lines(std::move(source), most));
-    return Answers{std::move(reader)};
-  };
   const auto make_block = [&answer] {
-    Answers::Block block;
+    AnswersBlock block;
     block.answer = &answer;
     return block;
   };
-  MANKAI_ASSIGN(auto pipeline, Pipeline<Answers>::open(request, {.open = open, .make_block = make_block},
-                                                       [&output] { output.flush(); }));
+  const PipelineWork<Answers> work{.open = Answers::opener(request), .make_block = make_block};
+  MANKAI_ASSIGN(auto pipeline, Pipeline<Answers>::open(request, work, [&output] { output.flush(); }));
   bool decides = false;
   while (!output.has_failed() && !(decides && ends_there)) {
     MANKAI_ASSIGN(auto* const block, pipeline->next());
@@ -143,7 +133,7 @@ Result<bool> answer_inputs(const InputRequest& request, const AnswerBatch& answe
 
 Result<bool> answer_keys(const std::vector<std::string>& arguments, const AnswerBatch& answer, Output& output) {
   const std::vector<std::string_view> keys(arguments.begin(), arguments.end());
-  Answers::Block block;
+  AnswersBlock block;
   block.answer = &answer;
   block.lines = keys;
   block.parse();

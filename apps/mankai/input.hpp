@@ -19,6 +19,9 @@ namespace mankai::command {
 /// A reader of lines of at most so many bytes. Errors: as LineReader::create.
 [[nodiscard]] Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_line_bytes);
 
+/// What a block takes for a line beside the line's bytes: views, digests, times.
+inline constexpr std::size_t kBytesPerLine = 64;
+
 /// Lines of one input.
 struct LinesBlock {
   std::span<const std::string_view> lines;
@@ -26,12 +29,29 @@ struct LinesBlock {
   std::uint64_t first_line_number = 0;
 
   /// As the read of a PipelineWork's Reader. Errors: as LineReader.
-  [[nodiscard]] Result<bool> read(LineReader& reader, bool keeps);
+  [[nodiscard]] Result<std::size_t> read(LineReader& reader, bool keeps);
   [[nodiscard]] std::size_t size() const noexcept { return lines.size(); }
   void parse() {}
 
  private:
   LineBlock memory_;
+};
+
+/// Reads one input as blocks of lines, which are or extend a LinesBlock.
+template <class LinesOrMore>
+struct LinesReader {
+  using Block = LinesOrMore;
+
+  LineReader reader;
+
+  [[nodiscard]] static auto opener(const InputRequest& request) {
+    return [most = request.max_line_bytes](Source source) -> Result<LinesReader> {
+      MANKAI_ASSIGN(auto lines, open_lines(std::move(source), most));
+      return LinesReader{std::move(lines)};
+    };
+  }
+  Result<std::size_t> read(Block& block, bool keeps) { return block.read(reader, keeps); }
+  [[nodiscard]] const Source& source() const noexcept { return reader.source(); }
 };
 
 /// The lines of several inputs in order.
@@ -51,14 +71,7 @@ class Input {
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return block_->first_line_number; }
 
  private:
-  struct Lines {
-    using Block = LinesBlock;
-
-    LineReader reader;
-
-    Result<bool> read(Block& block, bool keeps) { return block.read(reader, keeps); }
-    [[nodiscard]] const Source& source() const noexcept { return reader.source(); }
-  };
+  using Lines = LinesReader<LinesBlock>;
 
   explicit Input(std::unique_ptr<Pipeline<Lines>> pipeline) : pipeline_(std::move(pipeline)) {}
 

@@ -5,9 +5,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,9 +26,8 @@ namespace mankai::command {
 ///
 ///     struct Reader {
 ///       using Block = ...;                            // movable, reused; size() is its number of lines
-///       Result<bool> read(Block& block, bool keeps);  // false at the end; with `keeps`, the block is used while
-///                                                     // the next one is read
-///       const Source& source() const;
+///       // Returns about the bytes that the block takes; 0 at the end. With `keeps`, it is used while the next is
+///       read. Result<std::size_t> read(Block& block, bool keeps); const Source& source() const;
 ///     };
 ///
 /// Block::parse() is called after that, on any thread and beside those of other blocks.
@@ -56,6 +55,7 @@ class Pipeline {
     auto pipeline = std::unique_ptr<Pipeline>(new Pipeline(std::move(sources), std::move(work)));
     // A thread that waits for a followed file could not be ended.
     const std::size_t threads = request.threads == 1 || request.follow_last ? 0 : request.threads;
+    const WithoutStopSignals inherited;  // they interrupt the thread of next()
     pipeline->most_in_turn_ = kBlocksPerThread * threads;
     pipeline->threads_ = start_threads(threads, [self = pipeline.get()](std::size_t) { self->run(); });
     return pipeline;
@@ -98,21 +98,24 @@ class Pipeline {
  private:
   /// Blocks of the input in turn that wait to be delivered: enough that no thread waits for another.
   static constexpr std::size_t kBlocksPerThread = 4;
-  /// Blocks of all inputs while files are read before their turn: 64 MiB of lines.
-  static constexpr std::size_t kMostBlocks = 256;
+  /// Of the blocks of all inputs while files are read before their turn, and of those of the input in turn.
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  /// A larger block is not used again, but freed.
+  static constexpr std::size_t kMostBytesKept = std::size_t{1} << 20;
   static constexpr std::size_t kInputsAhead = 64;
 
   using Lock = std::unique_lock<std::mutex>;
 
   struct Item {
     Block block;
+    std::size_t bytes = 0;        // as Reader::read
     std::uint64_t raw_bytes = 0;  // of the input, so far
     bool is_parsed = false;
   };
 
   struct Input {
-    std::optional<Reader> reader;             // of the thread that is reading, if one is
-    std::deque<std::unique_ptr<Item>> items;  // in order
+    std::unique_ptr<Reader> reader;          // of the thread that is reading, if one is
+    std::list<std::unique_ptr<Item>> items;  // in order
     std::optional<Error> error;
     std::uint64_t raw_bytes = 0;  // at the end
     std::uint64_t ignored_bytes = 0;
@@ -132,11 +135,11 @@ class Pipeline {
     if (!reader) {
       MANKAI_ASSIGN(auto source, sources_.open_source(index, wait));
       MANKAI_ASSIGN(auto opened, work_to_do_.open(std::move(source)));
-      reader.emplace(std::move(opened));
+      reader = std::make_unique<Reader>(std::move(opened));
     }
-    MANKAI_ASSIGN(const bool is_read, reader->read(item.block, keeps));
+    MANKAI_ASSIGN(item.bytes, reader->read(item.block, keeps));
     item.raw_bytes = reader->source().raw_bytes_consumed();
-    return is_read;
+    return item.bytes > 0;
   }
 
   static void end(Input& input) {
@@ -179,8 +182,12 @@ class Pipeline {
   Result<Item*> next_of_threads() {
     Lock lock(mutex_);
     if (delivered_) {
-      free_.push_back(std::move(delivered_));
-      --queued_;
+      queued_bytes_ -= delivered_->bytes;
+      if (delivered_->bytes > kMostBytesKept) {
+        delivered_.reset();
+      } else {
+        free_.push_back(std::move(delivered_));
+      }
       work_.notify_one();
     }
     Input& input = inputs_[current_];
@@ -197,8 +204,9 @@ class Pipeline {
         return input.error ? Result<Item*>(std::unexpected(*input.error)) : nullptr;
       }
       if (input.items.empty() && wait_ != nullptr) {
+        const auto* const wait = wait_;
         lock.unlock();
-        (*wait_)();
+        (*wait)();
         lock.lock();
         wait_ = nullptr;
         waited_.notify_one();
@@ -231,14 +239,22 @@ class Pipeline {
   // Returns the first input to read from; inputs_.size() if there is none or next() has enough to deliver.
   [[nodiscard]] std::size_t readable_input() const {
     std::size_t in_turn = 0;
+    std::size_t bytes_in_turn = 0;
     bool is_in_turn = true;
     for (std::size_t i = current_; i < std::min(inputs_.size(), current_ + kInputsAhead); ++i) {
       const Input& input = inputs_[i];
-      in_turn += input.items.size();
+      if (is_in_turn) {
+        in_turn += input.items.size();
+        for (const auto& item : input.items) {
+          bytes_in_turn += item->bytes;
+        }
+      }
       if (input.is_ended) {
         continue;
       }
-      if (is_in_turn ? in_turn >= most_in_turn_ : !sources_.is_file(i) || queued_ >= kMostBlocks) {
+      // next() waits for the input in turn if nothing of it is left, whatever the inputs after it take.
+      const bool has_enough_in_turn = in_turn > 0 && (in_turn >= most_in_turn_ || bytes_in_turn >= kMostBytes);
+      if (is_in_turn ? has_enough_in_turn : !sources_.is_file(i) || queued_bytes_ >= kMostBytes) {
         break;
       }
       if (!input.is_busy) {
@@ -256,7 +272,6 @@ class Pipeline {
   void read_and_parse(std::size_t index, Lock& lock) {
     Input& input = inputs_[index];
     input.is_busy = true;
-    ++queued_;
     std::unique_ptr<Item> item;
     if (!free_.empty()) {
       item = std::move(free_.back());
@@ -273,12 +288,12 @@ class Pipeline {
       input.error = is_read ? std::nullopt : std::optional(is_read.error());
       end(input);
       free_.push_back(std::move(item));
-      --queued_;
       work_.notify_all();
       delivery_.notify_one();
       return;
     }
     input.is_compressed = input.reader->source().compression() != Compression::plain;
+    queued_bytes_ += item->bytes;
     item->is_parsed = false;
     Item& mine = *input.items.emplace_back(std::move(item));
     work_.notify_one();
@@ -314,7 +329,7 @@ class Pipeline {
   std::condition_variable delivery_;
   std::condition_variable waited_;
   std::vector<std::unique_ptr<Item>> free_;
-  std::size_t queued_ = 0;  // blocks that are not free
+  std::size_t queued_bytes_ = 0;  // of the inputs' items, and of delivered_
   std::size_t most_in_turn_ = 0;
   const std::function<void()>* wait_ = nullptr;
   std::exception_ptr failure_;

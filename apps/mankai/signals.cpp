@@ -11,6 +11,8 @@
 namespace mankai::command {
 namespace {
 
+constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
+
 // Globals, because signal handlers have no context argument.
 std::atomic<int> signal_seen = 0;
 std::atomic<int> wake_reader = -1;
@@ -43,7 +45,7 @@ void catch_stop_signals() {
     wake_reader = ends[0];
     wake_writer = ends[1];
   }
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : kStopSignals) {
     catch_signal(signal);
   }
 }
@@ -51,6 +53,17 @@ void catch_stop_signals() {
 int stop_signal() noexcept { return signal_seen; }
 
 int stop_descriptor() noexcept { return wake_reader; }
+
+WithoutStopSignals::WithoutStopSignals() noexcept {
+  sigset_t stop{};
+  sigemptyset(&stop);
+  for (const int signal : kStopSignals) {
+    sigaddset(&stop, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &stop, &before_);
+}
+
+WithoutStopSignals::~WithoutStopSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 int exit_code_after_stop(int code) noexcept {
   constexpr int kSignalBase = 128;

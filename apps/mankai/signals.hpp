@@ -1,5 +1,7 @@
 #pragma once
 
+#include <csignal>
+
 namespace mankai::command {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into a request to stop, so that state can be saved. A second signal ends the
@@ -11,6 +13,18 @@ void catch_stop_signals();
 
 /// Returns a descriptor that becomes readable with the request; -1 before catch_stop_signals.
 [[nodiscard]] int stop_descriptor() noexcept;
+
+/// Blocks the stop signals in this thread as long as it lives, and in threads that are started meanwhile for good.
+class WithoutStopSignals {
+ public:
+  WithoutStopSignals() noexcept;
+  WithoutStopSignals(const WithoutStopSignals&) = delete;
+  WithoutStopSignals& operator=(const WithoutStopSignals&) = delete;
+  ~WithoutStopSignals();
+
+ private:
+  sigset_t before_{};
+};
 
 /// Returns 128 + signal after a request to stop, otherwise `code`.
 [[nodiscard]] int exit_code_after_stop(int code) noexcept;

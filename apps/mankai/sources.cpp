@@ -161,9 +161,12 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
                   {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
   }
   std::optional<Result<OpenInput>> input;
-  const auto open = [&] { input.emplace(open_input(path)); };
+  const auto open = [&] {
+    before_waiting_();
+    input.emplace(open_input(path));
+  };
   if (is_file_[index]) {
-    open();
+    input.emplace(open_input(path));
   } else if (!wait(open)) {  // a named pipe is open when its writer is
     return fail(ErrorCode::io, "asked to stop", EINTR);
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -23,7 +23,7 @@ template <class Work>
   while (threads.size() < count) {
     try {
       threads.emplace_back([work, index = threads.size()] { work(index); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       break;
     }
   }

@@ -34,9 +34,6 @@ struct CdxCapture {
 /// columns; [Cdxj2015]. Threads: one at a time.
 class CdxParser {
  public:
-  /// Begins another file, which has its own legend.
-  void restart() noexcept { columns_ = {}; }
-
   /// Takes the legend of another parser, to parse what follows the lines that it has parsed.
   void continue_after(const CdxParser& other) noexcept { columns_ = other.columns_; }
 

@@ -32,7 +32,7 @@ TEST(CdxParser, columns_are_those_of_the_legend) {
   expect_capture(parser, "http://b.example/x\tkey\t20200229000000", "http://b.example/x", "2020-02-29T00:00:00Z");
   EXPECT_EQ(parse(parser, " CDX N g").what, CdxLine::heading);
   EXPECT_EQ(parse(parser, "com,example)/ a.warc.gz").what, CdxLine::malformed);
-  parser.restart();
+  parser = CdxParser();
   expect_capture(parser, "com,example)/ 20210229000000 http://example.com/ text/html", "http://example.com/", "");
   expect_capture(parser, "com,example)/ 20160919180353123 http://example.com/", "http://example.com/",
                  "2016-09-19T18:03:53Z");

@@ -272,7 +272,7 @@ TEST(W3cLog, fields_change_within_a_file_and_dates_may_be_in_directives_only) {
   EXPECT_EQ(second.time + second.target + second.status + second.host, "2016-03-29T00:00:00Z/b?c404www.example.org");
   static_cast<void>(parser.parse("#Fields: date cs-uri-stem", record));
   EXPECT_EQ(read(parser, "2016-04-01 /c").time, "2016-04-01T00:00:00Z");
-  parser.restart();
+  parser = parser_of(LogFormat::w3c);
   EXPECT_EQ(parser.parse("2016-04-01 /c", record), LogLine::malformed_shape);
 }
 

@@ -73,7 +73,7 @@ std::uint64_t LogCounts::lines() const noexcept {
 std::uint64_t LogCounts::malformed() const noexcept { return lines() - of(LogLine::record) - of(LogLine::skipped); }
 
 LogParser::LogParser(LogFormat format, std::unique_ptr<detail::LogFormats> formats)
-    : wanted_(format), format_(format), formats_(std::move(formats)) {}
+    : format_(format), formats_(std::move(formats)) {}
 
 LogParser::LogParser(LogParser&& other) noexcept = default;
 LogParser& LogParser::operator=(LogParser&& other) noexcept = default;
@@ -139,12 +139,6 @@ void LogParser::continue_after(const LogParser& other) {
   format_ = other.format_;
   undecided_lines_ = other.undecided_lines_;
   formats_->w3c = other.formats_->w3c;
-}
-
-void LogParser::restart() {
-  format_ = wanted_;
-  undecided_lines_ = 0;
-  formats_->w3c = {};
 }
 
 }  // namespace mankai

@@ -46,7 +46,7 @@ struct LogCounts {
 };
 
 /// Reads the lines of access logs. Never fails: each line has an outcome. Keeps the directives of a W3C log and the
-/// format that `automatic` detected: use a new parser, or `restart`, per file. Threads: one at a time.
+/// format that `automatic` detected: use a new parser per file. Threads: one at a time.
 ///
 /// `automatic` chooses the first format that accepts a line: `w3c` for a directive such as "#Fields:", `json` for an
 /// object, then `combined`, then `squid`. A line that no format accepts is read as `keys`; after kUndecidedLinesMax
@@ -86,8 +86,6 @@ class LogParser {
   /// Takes the directives and the detected format of another parser with the same options, to parse what follows the
   /// lines that it has parsed. The counts stay.
   void continue_after(const LogParser& other);
-  /// Resets the directives and the detected format for the next file. The counts stay.
-  void restart();
 
  private:
   explicit LogParser(LogFormat format, std::unique_ptr<detail::LogFormats> formats);
@@ -95,7 +93,6 @@ class LogParser {
   void decide(std::span<const std::string_view> lines);
   [[nodiscard]] LogFormat format_of(std::string_view line);
 
-  LogFormat wanted_;
   LogFormat format_;
   std::size_t undecided_lines_ = 0;
   std::unique_ptr<detail::LogFormats> formats_;

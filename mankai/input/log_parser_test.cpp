@@ -76,14 +76,12 @@ TEST(LogParser, after_a_hundred_lines_of_no_format_it_is_keys_for_good) {
   }
 }
 
-TEST(LogParser, restart_forgets_the_format_and_goes_on_counting) {
+TEST(LogParser, counts_lines_by_what_they_are) {
   LogParser parser = LogParser::create().value();
   LogRecord record;
   EXPECT_EQ(parser.parse(kCombined, record), LogLine::record);
   EXPECT_EQ(parser.parse(kJson, record), LogLine::malformed_shape);
-  parser.restart();
-  EXPECT_EQ(parser.parse(kJson, record), LogLine::record);
-  EXPECT_EQ(parser.format(), LogFormat::json);
+  EXPECT_EQ(parser.parse(kCombined, record), LogLine::record);
   EXPECT_EQ(parser.counts().lines(), 3U);
   EXPECT_EQ(parser.counts().malformed(), 1U);
   EXPECT_EQ(parser.counts().of(LogLine::record), 2U);
@@ -99,7 +97,7 @@ TEST(LogParser, another_parser_continues_with_the_format_and_the_directives) {
   second.continue_after(first);
   EXPECT_EQ(second.parse("2026-07-02 00:00:00 /a", record), LogLine::record);
   EXPECT_EQ(record.target, "/a");
-  first.restart();
+  first = LogParser::create().value();
   EXPECT_EQ(first.parse(kCombined, record), LogLine::record);
   EXPECT_FALSE(first.depends_on_order());
   second.continue_after(first);

@@ -196,8 +196,10 @@ class Streams(CommandTest):
                              self.out("dedup", "--seed", SEED, "--threads", "1", stdin=text))
         os.mkfifo(self.dir / "a")
         os.mkfifo(self.dir / "b")
+        self.write("first", b"first\n")
         for threads in THREADS:
-            process = self.start("dedup", "--threads", threads, "a", "b")
+            process = self.start("dedup", "--threads", threads, "first", "a", "b")
+            self.assertEqual(read_line(process.stdout), b"first\n")  # before the pipe has a writer
             for name in "ab":  # opened when its turn comes
                 (self.dir / name).write_bytes(b"%s\n" % name.encode())
             self.assertEqual(process.communicate()[0], b"a\nb\n")
