@@ -24,7 +24,7 @@ struct Said {
   std::string bytes = "none";
 
   friend bool operator==(const Said&, const Said&) = default;
-  friend void PrintTo(const Said& said, std::ostream* out) {
+  friend void PrintTo(const Said& said, std::ostream* out) {  // NOLINT(readability-identifier-naming): googletest's
     *out << said.time << '|' << said.client << '|' << said.host << '|' << said.method << '|' << said.target << '|'
          << said.referrer << '|' << said.agent << '|' << said.status << '|' << said.bytes;
   }
@@ -290,7 +290,7 @@ TEST(W3cLog, tabs_quotes_and_empty_columns) {
 
 TEST(JsonLog, members_of_many_servers) {
   const std::vector<std::string> lines = {
-      // nginx, with escape=json
+      // nginx, with escape=json. NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a line of two literals
       R"({"time_iso8601":"2016-03-28T14:00:00+02:00","remote_addr":"192.0.2.1","host":"a.example","request_method":"GET",)"
       R"("request_uri":"/x?y","http_referer":"http://r/","http_user_agent":"ua","status":"200","body_bytes_sent":"17"})",
       R"({"msec":"1459166400.000","remote_addr":"192.0.2.1","host":"a.example","request":"GET /x?y HTTP/1.1",)"
