@@ -154,7 +154,8 @@ Runner changes(const std::string& name, std::uint64_t total, bool times_adding, 
           }};
 }
 
-Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
+[[maybe_unused]] Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t total,
+                                       bool times_adding) {
   return changes(
       name, total, times_adding,
       [&filter, hash = filter.hasher()](std::span<const std::uint64_t> changed) {
@@ -169,7 +170,7 @@ Runner single_changes(const std::string& name, Cuckoo& filter, std::uint64_t tot
       });
 }
 
-Runner batch_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
+[[maybe_unused]] Runner batch_changes(const std::string& name, Cuckoo& filter, std::uint64_t total, bool times_adding) {
   const auto digests = std::make_shared<std::vector<Digest>>(kTurn);
   const auto results = std::make_shared<std::vector<EraseResult>>(kTurn);
   return changes(

@@ -98,7 +98,7 @@ void bench_inserts(const std::string& folder, const std::string& kind, const Key
   std::vector<std::vector<double>> in_store(stores.size());
   const bool is_single = batch == 1;
   for (std::size_t round = 0; round <= kRounds; ++round) {
-    const double ns = ns_a_key(keys, batch, [&](auto some) { memory.insert(some); });
+    const double ns = ns_a_key(keys, batch, [&](auto some) { memory.insert(some).value(); });
     if (round != 0) {
       in_memory.push_back(ns);
     }
