@@ -220,9 +220,15 @@ void JournalWriter::write_long(const Change& change, const Mark& mark, std::uint
   header.checksum = checksum(rest, superblock_.salt);
   std::ranges::copy(rest, at + sizeof(header.checksum));
   write_header(at, header.checksum);
+  const bool is_news = mark.durable != last_durable_;
   short_until_ = align_up(end_ + 1, kJournalPage);
   last_durable_ = mark.durable;
   end_ += sizeof(RecordHeader) + body_bytes;
+  if (is_news) {
+    // Said once more in the next sector: this one may be lost together with the records that it speaks of.
+    constexpr std::uint64_t kSector = 512;
+    short_until_ = std::min(short_until_, align_up(end_, kSector));
+  }
   next_sequence_ += change.keys;
 }
 
