@@ -18,14 +18,13 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/random.hpp"
+#include "bench/names.hpp"
 #include "mankai/c/dablooms.h"
 
 namespace mankai::bench {
 namespace {
 
 constexpr double kRate = 0.01;
-constexpr std::size_t kKeyBytes = 20;
 /// Calls per turn, at least.
 constexpr std::size_t kCalls = 1'000'000;
 constexpr std::size_t kRounds = 7;
@@ -39,11 +38,6 @@ double cpu_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 class Library {
@@ -159,23 +153,6 @@ void race(const Library& our_library, const Library& their_library, const std::s
     std::fflush(stdout);
   }
 }
-
-/// Keys of 20 digits.
-class Names {
- public:
-  explicit Names(std::size_t count) : bytes_(count * kKeyBytes + 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::snprintf(bytes_.data() + i * kKeyBytes, kKeyBytes + 1, "%020llu",
-                    static_cast<unsigned long long>(random_integer(i)));
-      keys_.emplace_back(bytes_.data() + i * kKeyBytes, kKeyBytes);
-    }
-  }
-  [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
-
- private:
-  std::vector<char> bytes_;
-  Keys keys_;
-};
 
 }  // namespace
 }  // namespace mankai::bench

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/random.hpp"
+#include "bench/names.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/store/store.hpp"
 
@@ -34,33 +34,10 @@ double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 void print(const std::string& what, double value, const char* unit) {
   std::printf("%s\t%.2f\t%s\n", what.c_str(), value, unit);
   std::fflush(stdout);
 }
-
-/// Keys of 20 digits.
-class Names {
- public:
-  explicit Names(std::size_t count) : bytes_(count * kLength + 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::snprintf(bytes_.data() + i * kLength, kLength + 1, "%020llu",
-                    static_cast<unsigned long long>(random_integer(i)));
-      keys_.emplace_back(bytes_.data() + i * kLength, kLength);
-    }
-  }
-  [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
-
- private:
-  static constexpr std::size_t kLength = 20;
-  std::vector<char> bytes_;
-  Keys keys_;
-};
 
 template <class Insert>
 double ns_a_key(const Keys& keys, std::size_t batch, const Insert& insert) {

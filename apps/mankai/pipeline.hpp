@@ -25,12 +25,13 @@ namespace mankai::command {
 /// How a pipeline reads. A Reader reads one input, on one thread at a time:
 ///
 ///     struct Reader {
-///       using Block = ...;                            // movable, reused; size() is its number of lines
-///       // Returns about the bytes that the block takes; 0 at the end. With `keeps`, it is used while the next is
-///       read. Result<std::size_t> read(Block& block, bool keeps); const Source& source() const;
+///       using Block = ...;  // movable, reused; size() is its number of lines
+///       Result<std::size_t> read(Block& block, bool keeps);
+///       const Source& source() const;
 ///     };
 ///
-/// Block::parse() is called after that, on any thread and beside those of other blocks.
+/// read() returns about the bytes that the block takes, and 0 at the end; with `keeps`, the block is used while the
+/// next one is read. Block::parse() is called after that, on any thread and beside those of other blocks.
 template <class Reader>
 struct PipelineWork {
   std::function<Result<Reader>(Source)> open;

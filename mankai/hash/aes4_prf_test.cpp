@@ -21,6 +21,7 @@
 #include "mankai/hash/hasher.hpp"
 #include "tests/support/guarded_page.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanity_buffer.hpp"
 
 namespace mankai {
 namespace {
@@ -239,12 +240,7 @@ TEST_F(Aes4Prf, agrees_with_its_definition_at_every_length) {
 
 // Golden: the digest of a key is part of the image format. Made by another program after docs/formats/image.md.
 TEST_F(Aes4Prf, digests_are_pinned) {
-  std::string buffer;
-  std::uint64_t generator = 2654435761U;
-  for (int i = 0; i < 2048; ++i) {
-    buffer.push_back(static_cast<char>(generator >> 56));
-    generator *= 11400714785074694797U;
-  }
+  const std::string buffer = test::sanity_buffer(2048);
   constexpr struct {
     std::size_t bytes;
     std::uint64_t digest;

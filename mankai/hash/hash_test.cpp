@@ -11,23 +11,13 @@
 #include "mankai/hash/hasher.hpp"
 #include "mankai/hash/murmur3.hpp"
 #include "mankai/hash/probes.hpp"
+#include "tests/support/sanity_buffer.hpp"
 #include "tests/support/shared_data.hpp"
 
 namespace mankai {
 namespace {
 
 HashSpec xxh3_seeded(std::uint64_t seed) { return {.kind = HashKind::xxh3, .seed = {seed, 0}}; }
-
-// The input buffer that the published sanity vectors are computed over.
-std::string sanity_buffer(std::size_t bytes) {
-  std::string buffer(bytes, '\0');
-  std::uint64_t generator = 2654435761U;
-  for (char& byte : buffer) {
-    byte = static_cast<char>(generator >> 56);
-    generator *= 11400714785074694797U;
-  }
-  return buffer;
-}
 
 struct Vector {
   std::size_t bytes;
@@ -60,7 +50,7 @@ constexpr Vector kPublished[] = {
 };
 
 TEST(Hasher, xxh3_agrees_with_published_vectors_of_every_length_class) {
-  const std::string buffer = sanity_buffer(2048);
+  const std::string buffer = test::sanity_buffer(2048);
   for (const Vector& vector : kPublished) {
     const Hasher hasher(xxh3_seeded(vector.seed));
     EXPECT_EQ(hasher(std::string_view(buffer).substr(0, vector.bytes)).value, vector.hash)
@@ -72,7 +62,7 @@ TEST(Hasher, xxh3_agrees_with_every_published_vector) {
   const auto path = test::shared_data("conformance/xxhash-sanity-vectors.tsv.zst");
   MANKAI_SKIP_WITHOUT(path);
   std::istringstream lines(test::read_zstd(path));
-  const std::string buffer = sanity_buffer(2048);
+  const std::string buffer = test::sanity_buffer(2048);
   std::string algorithm;
   std::string length;
   std::string seed;
@@ -135,7 +125,7 @@ TEST(Hasher, digests_are_pinned) {
 }
 
 TEST(Hasher, batches_equal_single_calls) {
-  const std::string buffer = sanity_buffer(4096);
+  const std::string buffer = test::sanity_buffer(4096);
   std::vector<std::string_view> keys;
   std::vector<std::uint64_t> integers;
   for (std::size_t i = 0; i < 300; ++i) {

@@ -15,6 +15,7 @@
 #include "mankai/hash/hasher.hpp"
 #include "tests/support/guarded_page.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanity_buffer.hpp"
 #include "tests/support/shared_data.hpp"
 
 namespace mankai {
@@ -61,12 +62,7 @@ struct Published {
 TEST_F(Xxh3Batch, agrees_with_every_published_vector) {
   const auto path = test::shared_data("conformance/xxhash-sanity-vectors.tsv.zst");
   MANKAI_SKIP_WITHOUT(path);
-  std::string buffer(2048, '\0');
-  std::uint64_t generator = 2654435761U;
-  for (char& byte : buffer) {
-    byte = static_cast<char>(generator >> 56);
-    generator *= 11400714785074694797U;
-  }
+  const std::string buffer = test::sanity_buffer(2048);
   std::istringstream lines(test::read_zstd(path));
   std::string algorithm;
   std::string length;

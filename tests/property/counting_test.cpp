@@ -5,22 +5,15 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tests/property/counting_operations.hpp"
+#include "tests/property/settings.hpp"
 
 namespace mankai::test {
 namespace {
-
-// As property_test.cpp, with which it shares a program: rapidcheck reads its settings once.
-#ifdef MANKAI_SAMPLED
-const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=250 max_size=120", 0) == 0;
-#else
-const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=1000 max_size=120", 0) == 0;
-#endif
 
 rc::Gen<CountingOperation> any_counting_operation() {
   // Clearing and merging seldom, or no counter ever grows.

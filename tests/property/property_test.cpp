@@ -6,22 +6,15 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <cstdlib>
 #include <vector>
 
 #include "tests/property/operations.hpp"
+#include "tests/property/settings.hpp"
 #include "tests/support/every_kind.hpp"
 
 namespace mankai::test {
 
 namespace {
-
-// rapidcheck reads its settings once, when the first property runs.
-#ifdef MANKAI_SAMPLED
-const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=250 max_size=120", 0) == 0;
-#else
-const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=1000 max_size=120", 0) == 0;
-#endif
 
 // Kinds that grow have growing_property_test: made for one key here, one that grows by equal steps would have tens of
 // thousands of sub-filters.
