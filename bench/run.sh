@@ -51,7 +51,7 @@ part "layers" $pin "$build/bin/layers" --benchmark_out="$results/layers.json" \
 part "commands" "$here/commands.py" "$build/bin/mankai" "$results"
 part "guard serve" "$here/guard_serve.py" "$build/bin/mankai" "$results"
 if [ -n "${REDISBLOOM:-}" ]; then
-  part "BF.* beside RedisBloom" "$here/redis/compare.py" --peer "$REDISBLOOM" --only single,grown,memory \
+  part "BF.* beside RedisBloom" "$here/redis/compare.py" --peer "$REDISBLOOM" --only single,engine,grown,memory \
     --module "$build/lib/mankai-redis.so" --json "$results/redis.json"
 else
   missing "RedisBloom: set REDISBLOOM"

@@ -55,34 +55,47 @@ def series(results):
     return found
 
 
-def judge(target, found):
-    """Returns the row of a target."""
-    sense, wanted, *unit = target["wanted"].split()
-    unit = unit[0] if unit else ""
+def measure(ours, target, found):
+    """Returns (value, of which series, of how many) of the worst series that match `ours`; none: 0 of them."""
+    sense, _, *unit = target["wanted"].split()
     got = []
-    for name, ours in found.items():
-        if not (match := re.fullmatch(target["ours"], name)):
+    for name, samples in found.items():
+        if not (match := re.fullmatch(ours, name)):
             continue
         if not target["theirs"]:
-            got.append((statistics.median(ours) / UNITS[unit], name))
+            got.append((statistics.median(samples) / UNITS[unit[0] if unit else ""], name))
             continue
         rivals = re.compile(match.expand(target["theirs"]))
         for rival, theirs in found.items():
             if rivals.fullmatch(rival):
-                pairs = zip(ours, theirs) if sense == "<=" else zip(theirs, ours)
+                pairs = zip(samples, theirs) if sense == "<=" else zip(theirs, samples)
                 got.append((statistics.median(one / other for one, other in pairs), rival))
+    return (*(max if sense == "<=" else min)(got, default=(0, "")), len(got))
+
+
+def judge(target, found):
+    """Returns the row of a target."""
+    sense, wanted, *unit = target["wanted"].split()
     row = [target["work"], target["against"], target["wanted"]]
-    if not got:
-        return [*row, "", "", "not measured"]
-    value, where = (max if sense == "<=" else min)(got)
-    is_met = value <= float(wanted) if sense == "<=" else value >= float(wanted)
-    return [*row, f"{value:.3g} {unit}".rstrip(), where if len(got) > 1 else "", "met" if is_met else "**MISSED**"]
+
+    def shown(value):
+        return " ".join([f"{value:.3g}", *unit])
+
+    def meets(value):
+        return value <= float(wanted) if sense == "<=" else value >= float(wanted)
+
+    value, where, count = measure(target["ours"], target, found)
+    if count == 0:
+        return [*row, "", "", "", "not measured"]
+    limit, _, limits = measure(target["limit"], target, found) if target.get("limit") else (0, "", 0)
+    verdict = "met" if meets(value) else "**MISSED**" if limits == 0 or meets(limit) else "**MISSED**, out of reach"
+    return [*row, shown(value), shown(limit) if limits else "", where if count > 1 else "", verdict]
 
 
 def targets(results):
     found = series(results)
     rows = [judge(target, found) for target in read(pathlib.Path(__file__).with_name("targets.tsv"))[1]]
-    return "### Targets\n\n" + markdown(["work", "against", "wanted", "got", "the worst of", ""], rows)
+    return "### Targets\n\n" + markdown(["work", "against", "wanted", "got", "limit", "the worst of", ""], rows)
 
 
 def markdown(columns, rows):

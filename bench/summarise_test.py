@@ -7,13 +7,14 @@ import unittest
 import summarise
 
 PEERS = {"plain w 0.01 ours hit": [2, 2, 2], "plain w 0.01 boost a hit": [4, 2, 9], "plain w 0.01 boost b hit": [3, 3, 3],
-         "native w 0.01 boost a hit": [1, 1, 1], "guard build, seconds": [1, 9, 2]}
+         "native w 0.01 boost a hit": [1, 1, 1], "plain w 0.01 limit hit": [1, 1, 1], "guard build, seconds": [1, 9, 2]}
 
 
 class Verdicts(unittest.TestCase):
-    def assert_row(self, wanted, ours, theirs, *expected):
-        target = {"work": "w", "against": "a", "wanted": wanted, "ours": ours, "theirs": theirs}
-        self.assertEqual(summarise.judge(target, PEERS)[3:], list(expected))
+    def assert_row(self, wanted, ours, theirs, *expected, limit=""):
+        target = {"work": "w", "against": "a", "wanted": wanted, "ours": ours, "theirs": theirs, "limit": limit}
+        got, shown_limit, *rest = summarise.judge(target, PEERS)[3:]
+        self.assertEqual([got, *([shown_limit] if limit else []), *rest], list(expected))
 
     def test_a_rival_of_the_same_run_that_is_hardest_to_beat_counts(self):
         self.assert_row(">= 1.5", r"(\S+ w \S+) ours hit", r"\1 boost .* hit", "1.5", "plain w 0.01 boost b hit", "met")
@@ -27,6 +28,12 @@ class Verdicts(unittest.TestCase):
     def test_a_value_is_judged_in_its_unit(self):
         self.assert_row("<= 2000 ms", "guard build, seconds", "", "2e+03 ms", "", "met")
 
+    def test_a_target_that_the_limit_misses_is_out_of_reach(self):
+        for wanted, verdict in (("1", "met"), ("2", "**MISSED**"), ("4", "**MISSED**, out of reach")):
+            self.assert_row(f">= {wanted}", r"(.*) ours hit", r"\1 boost b hit", "1.5", "3", "", verdict,
+                            limit=r"(plain .*|native .*) limit hit")
+        self.assert_row(">= 4", r"(.*) ours hit", r"\1 boost b hit", "1.5", "", "", "**MISSED**", limit="not there")
+
     def test_what_has_no_series_is_not_measured(self):
         self.assert_row(">= 1", r"(.*) ours hit", r"\1 rocksdb hit", "", "", "not measured")
         self.assert_row("<= 1 s", "opening", "", "", "", "not measured")
@@ -34,10 +41,11 @@ class Verdicts(unittest.TestCase):
     def test_every_target_can_be_read(self):
         _, rows = summarise.read(pathlib.Path(summarise.__file__).with_name("targets.tsv"))
         for row in rows:
-            self.assertEqual(len(row), 5, row)
+            self.assertIn(len(row), (5, 6), row)
             self.assertRegex(row["wanted"], r"^[<>]= [\d.]+( (ns|ms|s|B|MB))?$")
-            groups = re.compile(row["ours"]).groups
-            self.assertTrue(all(int(number) <= groups for number in re.findall(r"\\(\d)", row["theirs"])), row)
+            for series in (row["ours"], row.get("limit") or row["ours"]):
+                groups = re.compile(series).groups
+                self.assertTrue(all(int(number) <= groups for number in re.findall(r"\\(\d)", row["theirs"])), row)
 
 
 if __name__ == "__main__":

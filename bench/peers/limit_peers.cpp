@@ -1,18 +1,22 @@
-// What the machine allows at best: for integers one random line per key and nothing else, in as much memory as our
-// blocked filter takes; for URLs the hash alone, ours and XXH3 of one key after the other.
+// What the machine allows at best: one random line per key and nothing else, in as much memory as our blocked filter
+// takes, for URLs by their hash; single inserts that only set the bits of our layout; for URLs the hash alone, ours and
+// XXH3 of one key after the other.
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 
 #include "bench/peers/peer.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/base/region.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/kernel/block_ops_inline.hpp"
 
 namespace mankai::bench {
 namespace {
@@ -23,10 +27,14 @@ constexpr std::size_t kLineWords = 8;
 // What fits a level-2 cache needs no prefetching.
 constexpr std::size_t kNearBytes = std::size_t{1} << 20;
 
+constexpr HashSpec kHash{.kind = HashKind::xxh3, .seed = {1, 0}};
+
+template <class Key>
 struct LineTouch {
   std::uint64_t lines;
   Region region;
   std::uint64_t* words;
+  Hasher hash{kHash};
 
   LineTouch(std::uint64_t keys, double fpr)
       : lines(blocked_bloom_blocks({.keys = keys, .fpr = fpr}).value()),
@@ -37,12 +45,20 @@ struct LineTouch {
   [[nodiscard]] double bits() const { return static_cast<double>(region.size()) * 8; }
   // Untouched pages would all be the one page of zeros. Every key is there.
   void clear() { std::ranges::fill(region.bytes(), std::byte{0xff}); }
+  // The integers are random.
   [[nodiscard]] std::uint64_t* line(Integer key) const { return words + fastrange(key, lines) * kLineWords; }
+  [[nodiscard]] std::uint64_t* line(Url key) const { return line(hash(key).value); }
 
-  void insert_batch(std::span<const Integer> keys) {
+  void insert(Key key) { *line(key) |= 1U; }
+  [[nodiscard]] bool may_contain(Key key) const { return (*line(key) & 1U) != 0; }
+  void insert_batch(std::span<const Integer> keys)
+    requires std::same_as<Key, Integer>
+  {
     touch<1>(keys, [&](std::size_t i) { *line(keys[i]) |= keys[i]; });
   }
-  void may_contain_batch(std::span<const Integer> keys, std::span<bool> outcomes) const {
+  void may_contain_batch(std::span<const Integer> keys, std::span<bool> outcomes) const
+    requires std::same_as<Key, Integer>
+  {
     touch<0>(keys, [&](std::size_t i) { outcomes[i] = (*line(keys[i]) & 1U) != 0; });
   }
 
@@ -61,8 +77,24 @@ struct LineTouch {
   }
 };
 
+// Neither tests nor counts, as the others' inserts.
+template <class Key>
+struct BitsOnly {
+  BlockedBloom filter;
+  const kernel::BlockOps& ops = kernel::block_ops();
+  std::uint64_t blocks = filter.params().block_count;
+  std::uint64_t* words = const_cast<std::uint64_t*>(reinterpret_cast<const std::uint64_t*>(filter.cells().data()));
+  Hasher hash{kHash};
+
+  BitsOnly(std::uint64_t keys, double fpr) : filter(BlockedBloom::create({.keys = keys, .fpr = fpr}).value()) {}
+  [[nodiscard]] double bits() const { return static_cast<double>(filter.cells_bytes()) * 8; }
+  void clear() { filter.clear(); }
+  void insert(Key key) { static_cast<void>(kernel::observe_single(ops, words, blocks, hash(key))); }
+  [[nodiscard]] bool may_contain(Key key) const { return filter.may_contain(hash(key)); }
+};
+
 struct HashOnly {
-  Hasher hash{HashSpec{.kind = HashKind::xxh3, .seed = {1, 0}}};
+  Hasher hash{kHash};
 
   HashOnly(std::uint64_t /*keys*/, double /*fpr*/) {}
   [[nodiscard]] static double bits() { return 0; }
@@ -88,21 +120,20 @@ struct PlainXxh3 {
   }
 };
 
+template <class Key, class Filter>
+Peer<Key> limit(std::string_view name) {
+  return {.name = name, .side = Side::limit, .version = {}, .create = create<Key, Filter>, .missing = {}};
+}
+
 }  // namespace
 
 void add_limits(PeerLists& lists) {
-  lists.integers.push_back({.name = "limit: one line",
-                            .side = Side::limit,
-                            .version = {},
-                            .create = create<Integer, LineTouch>,
-                            .missing = {}});
-  lists.urls.push_back(
-      {.name = "limit: hash only", .side = Side::limit, .version = {}, .create = create<Url, HashOnly>, .missing = {}});
-  lists.urls.push_back({.name = "limit: plain XXH3",
-                        .side = Side::limit,
-                        .version = {},
-                        .create = create<Url, PlainXxh3>,
-                        .missing = {}});
+  lists.integers.push_back(limit<Integer, LineTouch<Integer>>("limit: one line"));
+  lists.integers.push_back(limit<Integer, BitsOnly<Integer>>("limit: bits only"));
+  lists.urls.push_back(limit<Url, LineTouch<Url>>("limit: one line"));
+  lists.urls.push_back(limit<Url, BitsOnly<Url>>("limit: bits only"));
+  lists.urls.push_back(limit<Url, HashOnly>("limit: hash only"));
+  lists.urls.push_back(limit<Url, PlainXxh3>("limit: plain XXH3"));
 }
 
 }  // namespace mankai::bench

@@ -28,6 +28,8 @@ sys.path.insert(0, str(HERE.parents[1] / "tests" / "redis"))
 
 BATCH = 1000
 SINGLES = 100_000
+SINGLE_KEYS = 10_000_000
+SINGLE_BYTES = 12_600_000  # our filter of so many keys
 PIPELINED = 500  # commands of one item that are sent as one
 WINDOW = 20
 FPR = "0.01"
@@ -145,12 +147,35 @@ class Measures:
                     "grown: mexists": many}
 
     def single(self):
+        """In a filter that was just made, whose memory is touched for the first time, and in one that is half full."""
         with self._start() as server:
             client = server.client()
-            client.must("BF.RESERVE", "f", FPR, 10_000_000, "NONSCALING")
-            return {"single: add": cost(client, "bf.add", singles("BF.ADD", 0, SINGLES), SINGLES, PIPELINED),
-                    "single: exists": cost(client, "bf.exists", singles("BF.EXISTS", SINGLES // 2, SINGLES), SINGLES,
-                                           PIPELINED)}
+            client.must("BF.RESERVE", "f", FPR, SINGLE_KEYS, "NONSCALING")
+            found = {}
+            for prefix, start in (("new", 0), ("single", SINGLE_KEYS // 2)):
+                send(client, batches("BF.MADD", SINGLES, start - SINGLES) if start else [])
+                adds = singles("BF.ADD", start, SINGLES)
+                # As many that are there as that are not.
+                asks = singles("BF.EXISTS", start + SINGLES // 2, SINGLES)
+                found |= {f"{prefix}: add": cost(client, "bf.add", adds, SINGLES, PIPELINED),
+                          f"{prefix}: exists": cost(client, "bf.exists", asks, SINGLES, PIPELINED)}
+            return found
+
+    def engine(self):
+        """What the engine takes for a command that reads or sets one bit of as much memory, without a module."""
+        offsets = random.Random(1).sample(range(8 * SINGLE_BYTES), 3 * SINGLES // 2)
+
+        def commands(name, some, *more):
+            from client import command
+            return [b"".join(command(name, "f", offset, *more) for offset in some[first:first + PIPELINED])
+                    for first in range(0, SINGLES, PIPELINED)]
+
+        with self._start() as server:
+            client = server.client()
+            client.must("SETBIT", "f", 8 * SINGLE_BYTES - 1, 0)
+            return {"engine: set": cost(client, "setbit", commands("SETBIT", offsets, 1), SINGLES, PIPELINED),
+                    "engine: get": cost(client, "getbit", commands("GETBIT", offsets[SINGLES // 2:]), SINGLES,
+                                        PIPELINED)}
 
     def memory(self):
         with self._start() as server:
@@ -300,8 +325,8 @@ class Measures:
                     "BGSAVE: bytes of the filter": client.must("MEMORY", "USAGE", "f")}
 
 
-NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied", "cuckoo", "cuckoo_equal", "cuckoo_wide",
-         "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond", "top", "top_default", "top_long")
+NAMES = ("cache", "beyond", "grown", "single", "engine", "memory", "latency", "copied", "cuckoo", "cuckoo_equal",
+         "cuckoo_wide", "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond", "top", "top_default", "top_long")
 UNITS = {"memory": "B", "false positives": "%", "error": "events", "missing": "items", "BGSAVE": "B", "latency": "ms"}
 # The most that ours may be of the peer's; bench/targets.tsv has those of single commands and of memory.
 TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd": 0.5, "beyond cache: mexists": 0.5,
