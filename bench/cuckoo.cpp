@@ -88,8 +88,8 @@ class TwoLines {
     for (std::size_t start = 0; start < asked.size(); start += kWindow) {
       const auto window = asked.subspan(start, std::min(kWindow, asked.size() - start));
       for (const std::uint64_t each : window) {
-        __builtin_prefetch(line(each));
-        __builtin_prefetch(line(each * 0x9E3779B97F4A7C15));
+        prefetch_line(line(each));
+        prefetch_line(line(each * 0x9E3779B97F4A7C15));
       }
       for (const std::uint64_t each : window) {
         found += static_cast<std::uint64_t>(*line(each) == each) + (*line(each * 0x9E3779B97F4A7C15) == each ? 1U : 0U);

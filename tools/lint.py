@@ -99,6 +99,13 @@ def check_machine_paths(root, paths):
     return found
 
 
+def check_prefetches(root, paths):
+    """Prefetches go through prefetch_line of base/bits.hpp, whose calls no compiler takes for dead code."""
+    return [f"{path}:{line}: __builtin_prefetch instead of prefetch_line" for path in paths
+            if CODE.search(path) and path != "mankai/base/bits.hpp"
+            for line, text in numbered(root, path) if "__builtin_prefetch" in text]
+
+
 def blank_literals(source):
     """Blanks comments other than `///`, strings and characters, keeping every line in its place."""
     def blank(match):
@@ -244,6 +251,7 @@ CHECKS = {
     "dead-files": check_dead_files,
     "todo": check_todo,
     "machine-paths": check_machine_paths,
+    "prefetches": check_prefetches,
     "doc-comments": check_doc_comments,
     "links": check_links,
     "words": check_words,

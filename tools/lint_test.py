@@ -41,6 +41,11 @@ class Lint(unittest.TestCase):
         found = self.findings("machine-paths", {"a.md": f"see {HOME}ann/x\nhttps://example.com{HOME}x\n"})
         self.assertEqual(found, [f"a.md:1: machine path {HOME}ann"])
 
+    def test_prefetches_go_through_one_function(self):
+        prefetch = "__builtin" + "_prefetch(x);\n"
+        found = self.findings("prefetches", {"mankai/base/bits.hpp": prefetch, "a.cpp": "\n" + prefetch})
+        self.assertEqual([line.split(" ")[0] for line in found], ["a.cpp:2:"])
+
     def test_public_declarations_are_documented(self):
         header = """#pragma once
 #define X(a) \\

@@ -22,6 +22,7 @@
 
 #include "bench/layers/support.hpp"
 #include "bench/random.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/decay_ops.hpp"
@@ -141,7 +142,7 @@ class PlainCounts {
       for (unsigned probe = 0; probe < k_; ++probe) {
         const std::uint64_t cell = probe * size_ + sequence.next(size_);
         window[probe * kWindow + key] = cell;
-        __builtin_prefetch(&cells_[cell]);
+        prefetch_line(&cells_[cell]);
       }
     }
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/tuning.hpp"
@@ -73,14 +74,14 @@ void fading_contains(benchmark::State& state) {
 }
 
 // Calls visit(place) for each of the keys' places, which were asked for as many lines ahead as the filter asks.
-template <bool kWrites, class Visit>
+template <class Visit>
 void touch(std::span<std::byte> bytes, std::uint32_t k, std::span<const Digest> digests, const Visit& visit) {
   const std::size_t cell_bytes = bytes.size() / kSlots;
   const std::size_t ahead = std::max<std::size_t>(1, kernel::kFarWindow / k);
   const auto ask = [&](Digest digest) {
     probes::CellSequence positions(digest);
     for (std::uint32_t i = 0; i < k; ++i) {
-      __builtin_prefetch(&bytes[positions.next(kSlots) * cell_bytes], kWrites ? 1 : 0);
+      prefetch_line(&bytes[positions.next(kSlots) * cell_bytes]);
     }
   };
   for (std::size_t i = 0; i < ahead; ++i) {
@@ -106,8 +107,8 @@ Region bytes_for(std::uint64_t bits) {
 void fading_touch_write(benchmark::State& state) {
   auto region = bytes_for(static_cast<std::uint64_t>(state.range(1)));
   run(state, [&](std::span<const Digest> digests) {
-    touch<true>(region.bytes(), static_cast<std::uint32_t>(state.range(0)), digests,
-                [](std::byte& place) { place = std::byte{7}; });
+    touch(region.bytes(), static_cast<std::uint32_t>(state.range(0)), digests,
+          [](std::byte& place) { place = std::byte{7}; });
     benchmark::ClobberMemory();
   });
 }
@@ -116,8 +117,8 @@ void fading_touch_read(benchmark::State& state) {
   auto region = bytes_for(static_cast<std::uint64_t>(state.range(1)));
   run(state, [&](std::span<const Digest> digests) {
     std::uint64_t sum = 0;
-    touch<false>(region.bytes(), static_cast<std::uint32_t>(state.range(0)), digests,
-                 [&](std::byte& place) { sum += std::to_integer<std::uint64_t>(place); });
+    touch(region.bytes(), static_cast<std::uint32_t>(state.range(0)), digests,
+          [&](std::byte& place) { sum += std::to_integer<std::uint64_t>(place); });
     benchmark::DoNotOptimize(sum);
   });
 }

@@ -54,21 +54,21 @@ struct LineTouch {
   void insert_batch(std::span<const Integer> keys)
     requires std::same_as<Key, Integer>
   {
-    touch<1>(keys, [&](std::size_t i) { *line(keys[i]) |= keys[i]; });
+    touch(keys, [&](std::size_t i) { *line(keys[i]) |= keys[i]; });
   }
   void may_contain_batch(std::span<const Integer> keys, std::span<bool> outcomes) const
     requires std::same_as<Key, Integer>
   {
-    touch<0>(keys, [&](std::size_t i) { outcomes[i] = (*line(keys[i]) & 1U) != 0; });
+    touch(keys, [&](std::size_t i) { outcomes[i] = (*line(keys[i]) & 1U) != 0; });
   }
 
  private:
-  template <int kWrite, class Use>
+  template <class Use>
   void touch(std::span<const Integer> keys, const Use& use) const {
     const std::size_t fetched = region.size() <= kNearBytes ? 0 : keys.size() - std::min(kAhead, keys.size());
     std::size_t i = 0;
     for (; i < fetched; ++i) {
-      __builtin_prefetch(line(keys[i + kAhead]), kWrite);
+      prefetch_line(line(keys[i + kAhead]));
       use(i);
     }
     for (; i < keys.size(); ++i) {

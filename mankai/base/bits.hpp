@@ -13,6 +13,13 @@ static_assert(std::endian::native == std::endian::little, "images are little-end
 /// Cells start at, and kernels touch, whole cache lines of this many bytes.
 inline constexpr std::size_t kCacheLineBytes = 64;
 
+/// Asks the processor for the cache line of an address, which may be any. The empty assembly is an effect: g++ takes
+/// functions that only prefetch for pure ones, and removes the calls of those that it does not inline early.
+[[gnu::always_inline]] inline void prefetch_line(const void* address) noexcept {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
+
 /// High 64 bits of the 128-bit product.
 [[nodiscard]] constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;

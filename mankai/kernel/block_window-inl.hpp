@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/digest_vectors-inl.hpp"
 #include "mankai/kernel/tuning.hpp"
@@ -61,9 +62,7 @@ struct Window {
     }
   }
 
-  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const {
-    __builtin_prefetch(words + first_word[i]);
-  }
+  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const { prefetch_line(words + first_word[i]); }
 
   template <class Words, class Touch>
   HWY_INLINE void visit(Words* words, std::size_t i, const Touch& touch) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/digest_vectors-inl.hpp"
@@ -131,7 +132,7 @@ class Rounds {
  private:
   HWY_INLINE void fetch(const std::uint64_t* words) const {
     for (std::size_t i = 0; i < remaining_; ++i) {
-      __builtin_prefetch(words + cells_[i] / 64);
+      prefetch_line(words + cells_[i] / 64);
     }
   }
 
@@ -143,7 +144,7 @@ class Rounds {
       for (std::uint32_t probe = first; probe < shape.k; ++probe) {
         hn::Store(vector_fastrange(d, state, shape.cell_count), d, cells);
         for (const std::uint64_t cell : cells) {
-          __builtin_prefetch(words + cell / 64);
+          prefetch_line(words + cell / 64);
         }
         state = next_state(d, state);
       }

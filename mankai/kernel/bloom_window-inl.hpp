@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/bloom_gather-inl.hpp"
@@ -102,7 +103,7 @@ HWY_INLINE std::uint64_t cell_at_bit_0(const std::uint64_t* words, std::uint64_t
 
 HWY_INLINE void prefetch_key(const std::uint64_t* words, const Near& window, std::uint32_t k, std::size_t key) {
   for (std::size_t probe = 0; probe < k; ++probe) {
-    __builtin_prefetch(words + window.cell(probe, key) / 64);
+    prefetch_line(words + window.cell(probe, key) / 64);
   }
 }
 
@@ -163,7 +164,7 @@ using UsualProbes = std::make_integer_sequence<std::uint32_t, kUnrolledProbes + 
 
 HWY_INLINE void prefetch_first_cells(const std::uint64_t* words, const Far& window) {
   for (std::size_t key = 0; key < window.count; ++key) {
-    __builtin_prefetch(words + window.cell(0, key) / 64);
+    prefetch_line(words + window.cell(0, key) / 64);
   }
 }
 
@@ -179,7 +180,7 @@ HWY_INLINE void test_in_rounds(const std::uint64_t* words, const Far& window, st
   }
   for (std::size_t probe = 0; probe < k && count != 0; ++probe) {
     for (std::size_t i = 0; probe != 0 && i < count; ++i) {
-      __builtin_prefetch(words + window.cell(probe, remaining[i]) / 64);
+      prefetch_line(words + window.cell(probe, remaining[i]) / 64);
     }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {

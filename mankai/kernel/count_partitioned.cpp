@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/atomic_words.hpp"
@@ -59,7 +60,7 @@ HWY_INLINE void for_each_place(const Positions& window, const CountShape& shape,
 
 HWY_INLINE void prefetch_places(const std::uint64_t* words, const Near& window, const CountShape& shape,
                                 std::size_t key) {
-  for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR { __builtin_prefetch(words + place.word); });
+  for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR { prefetch_line(words + place.word); });
 }
 
 struct SmallestOfKey {
@@ -154,7 +155,7 @@ HWY_INLINE void test_window_in_rounds(const std::uint64_t* words, const Far& win
   std::uint64_t first_cell = 0;
   for (std::size_t probe = 0; probe < shape.k && count != 0; ++probe, first_cell += shape.size) {
     for (std::size_t i = 0; probe != 0 && i < count; ++i) {
-      __builtin_prefetch(words + Place(first_cell + window.cell(probe, remaining[i])).word);
+      prefetch_line(words + Place(first_cell + window.cell(probe, remaining[i])).word);
     }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -180,7 +181,7 @@ HWY_INLINE void test_in_rounds(const std::uint64_t* words, const CountShape& sha
   const auto open = [&](Far& window, std::size_t start) HWY_ATTR {
     window.open(partition, source, start, count);
     for (std::size_t key = 0; key < window.count; ++key) {
-      __builtin_prefetch(words + Place(window.cell(0, key)).word);
+      prefetch_line(words + Place(window.cell(0, key)).word);
     }
   };
   open(*current, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/tuning.hpp"
 
@@ -67,11 +68,11 @@ struct HalfByteCells {
   }
 };
 
-template <class Cells, bool kWrites>
+template <class Cells>
 void prefetch(const FadingCells& array, Digest digest) noexcept {
   probes::CellSequence positions(digest);
   for (std::uint32_t i = 0; i < array.k; ++i) {
-    __builtin_prefetch(Cells::at(array.cells, positions.next(array.cell_count)), kWrites ? 1 : 0);
+    prefetch_line(Cells::at(array.cells, positions.next(array.cell_count)));
   }
 }
 
@@ -101,7 +102,7 @@ void put(const FadingCells& array, Digest digest) noexcept {
 }
 
 // Visits the keys in order, with prefetch one window ahead beyond the cache.
-template <class Cells, bool kWrites, class Visit>
+template <class Cells, class Visit>
 void for_each_key(const FadingCells& array, const Digest* digests, std::size_t count, const Visit& visit) noexcept {
   const std::size_t near = kNearBytes * 8 / Cells::kBits;
   if (array.cell_count <= near) {
@@ -113,11 +114,11 @@ void for_each_key(const FadingCells& array, const Digest* digests, std::size_t c
   const std::size_t window = std::max<std::size_t>(1, kLinesAhead / array.k);
   std::size_t asked = std::min(window, count);
   for (std::size_t i = 0; i < asked; ++i) {
-    prefetch<Cells, kWrites>(array, digests[i]);
+    prefetch<Cells>(array, digests[i]);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (asked < count) {
-      prefetch<Cells, kWrites>(array, digests[asked++]);
+      prefetch<Cells>(array, digests[asked++]);
     }
     visit(i);
   }
@@ -125,13 +126,13 @@ void for_each_key(const FadingCells& array, const Digest* digests, std::size_t c
 
 template <class Cells, bool kConcurrent>
 void insert(const FadingCells& array, const Digest* digests, std::size_t count) noexcept {
-  for_each_key<Cells, true>(array, digests, count,
-                            [&](std::size_t i) noexcept { put<Cells, kConcurrent>(array, digests[i]); });
+  for_each_key<Cells>(array, digests, count,
+                      [&](std::size_t i) noexcept { put<Cells, kConcurrent>(array, digests[i]); });
 }
 
 template <class Cells>
 void observe(const FadingCells& array, const Digest* digests, std::size_t count, bool* seen) noexcept {
-  for_each_key<Cells, true>(array, digests, count, [&](std::size_t i) noexcept {
+  for_each_key<Cells>(array, digests, count, [&](std::size_t i) noexcept {
     seen[i] = find<Cells>(array, digests[i]);
     put<Cells, false>(array, digests[i]);
   });
@@ -139,8 +140,8 @@ void observe(const FadingCells& array, const Digest* digests, std::size_t count,
 
 template <class Cells>
 void may_contain(const FadingCells& array, const Digest* digests, std::size_t count, bool* outcomes) noexcept {
-  for_each_key<Cells, false>(array, digests, count,
-                             [&](std::size_t i) noexcept { outcomes[i] = find<Cells>(array, digests[i]); });
+  for_each_key<Cells>(array, digests, count,
+                      [&](std::size_t i) noexcept { outcomes[i] = find<Cells>(array, digests[i]); });
 }
 
 template <class Cells>

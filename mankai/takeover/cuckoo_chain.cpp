@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/murmur2.hpp"
 
 namespace mankai::takeover {
@@ -393,8 +394,8 @@ void CuckooChain::may_contain(std::span<const std::string_view> keys, std::span<
     for (const Filter& filter : filters_ | std::views::reverse) {
       for (std::size_t i = 0; i < found.size(); ++i) {
         if (!found[i]) {
-          __builtin_prefetch(bucket(filter, probes[i].first).data());
-          __builtin_prefetch(bucket(filter, probes[i].second).data());
+          prefetch_line(bucket(filter, probes[i].first).data());
+          prefetch_line(bucket(filter, probes[i].second).data());
         }
       }
       for (std::size_t i = 0; i < found.size(); ++i) {

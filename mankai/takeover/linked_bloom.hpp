@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/base/error.hpp"
 #include "mankai/base/number.hpp"
 #include "mankai/base/region.hpp"
@@ -129,7 +130,7 @@ class BitLink {
   void prefetch(Positions positions, unsigned count) const noexcept {
     for (unsigned i = 0; i < count; ++i) {
       if (const auto byte = static_cast<std::size_t>(positions.next() / 8); byte < cells_.present().size()) {
-        __builtin_prefetch(&cells_.present()[byte]);
+        prefetch_line(&cells_.present()[byte]);
       }
     }
   }

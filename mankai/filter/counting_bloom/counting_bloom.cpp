@@ -191,7 +191,7 @@ void CountingBloom::count_erased(std::uint64_t keys) noexcept {
 
 void CountingBloom::prefetch(Digest digest) const noexcept {
   if (layout_ == CountingLayout::blocked) {
-    __builtin_prefetch(words_ + probes::block_index(digest, shape_.size) * probes::kBlockLanes, 1);
+    prefetch_line(words_ + probes::block_index(digest, shape_.size) * probes::kBlockLanes);
   }
 }
 

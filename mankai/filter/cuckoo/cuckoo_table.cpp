@@ -107,8 +107,8 @@ class CuckooTable::Code {
             .core = core};
   }
   [[gnu::always_inline]] static void fetch(const Key& key) noexcept {
-    __builtin_prefetch(key.low[0]);
-    __builtin_prefetch(key.low[1]);
+    prefetch_line(key.low[0]);
+    prefetch_line(key.low[1]);
     // A function without an effect but prefetches is removed by g++ 12.
     asm volatile("" : : "r"(key.low[0]));
   }
@@ -668,7 +668,7 @@ class CuckooTable::Code {
     for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
       std::byte* const low = moved(bucket, lanes[slot]).low;
       if (!is_on_path(nodes, node, low)) {
-        __builtin_prefetch(low);
+        prefetch_line(low);
         nodes[count++] = {
             .low = low, .parent = static_cast<std::uint16_t>(node), .slot = static_cast<std::uint8_t>(slot)};
       }

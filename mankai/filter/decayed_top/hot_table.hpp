@@ -153,7 +153,7 @@ class HotTable {
     return {.bucket = static_cast<std::uint32_t>(fastrange(probes::remix(digest), buckets_.size())),
             .tag = tag == 0 ? std::uint16_t{1} : tag};
   }
-  void prefetch(HotPlace place) const noexcept { __builtin_prefetch(&buckets_[place.bucket], 1); }
+  void prefetch(HotPlace place) const noexcept { prefetch_line(&buckets_[place.bucket]); }
   /// Compares all tags: where to stop is unpredictable.
   [[nodiscard]] std::uint32_t find(HotPlace place) const noexcept {
     const auto& tags = buckets_[place.bucket].tags;
@@ -166,7 +166,7 @@ class HotTable {
   }
   void prefetch_cells(HotPlace place) const noexcept {
     for (const RescaledLine* const line : cells_of(place).line) {
-      __builtin_prefetch(line, 1);
+      prefetch_line(line);
     }
   }
   [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(buckets_.size()) * kWays; }

@@ -55,7 +55,7 @@ class Names {
   /// Shape: words[lines * 8], kLeastLines to kMostLines lines. Pre: state and words outlive the view.
   Names(State& state, std::span<std::uint64_t> words) noexcept;
 
-  void prefetch(std::uint32_t slot) const noexcept { __builtin_prefetch(&directory_[home_of(slot)]); }
+  void prefetch(std::uint32_t slot) const noexcept { prefetch_line(&directory_[home_of(slot)]); }
   void note_seen(std::uint32_t slot, std::uint64_t at) noexcept;
   [[nodiscard]] bool has_room(std::size_t key_bytes) const noexcept;
   /// What the table says of slots: a rank is at most kMostRank; `drop` is called for each name that is dropped.

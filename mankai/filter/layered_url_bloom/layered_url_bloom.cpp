@@ -9,6 +9,7 @@
 #include <string>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/path_mix.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/atomic_words.hpp"
@@ -272,7 +273,7 @@ bool UrlLevel::observe_cells(std::span<const std::uint64_t> cells) noexcept {
 
 void UrlLevel::prefetch_cells(std::span<const std::uint64_t> cells) const noexcept {
   for (const std::uint64_t cell : cells) {
-    __builtin_prefetch(words() + cell / probes::kLaneBits);
+    prefetch_line(words() + cell / probes::kLaneBits);
   }
 }
 

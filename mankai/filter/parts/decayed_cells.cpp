@@ -79,7 +79,7 @@ struct Window {
       for (std::uint32_t probe = 0; probe < layout.k; ++probe) {
         const std::uint64_t cell = positions.next();
         cells[probe * kKeys + key] = cell;
-        __builtin_prefetch(array + cell);
+        prefetch_line(array + cell);
       }
     }
   }

@@ -50,7 +50,7 @@ class PackedFields {
     return used == 0 || words_[bits() / kWordBits] >> used == 0;
   }
 
-  void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at * bits_ / kWordBits, 1); }
+  void prefetch(std::uint64_t at) const noexcept { prefetch_line(words_ + at * bits_ / kWordBits); }
   /// The byte in which a field begins, counted from the first word.
   [[nodiscard]] std::uint64_t byte_of(std::uint64_t at) const noexcept { return at * bits_ / 8; }
 

@@ -143,22 +143,21 @@ RecentValues::Probes RecentValues::probes_of(Digest key) const noexcept {
   return found;
 }
 
-void RecentValues::prefetch(Digest key, bool writes) const noexcept {
+void RecentValues::prefetch(Digest key) const noexcept {
   probes::CellSequence positions(key);
   for (std::uint32_t i = 0; i < k_; ++i) {
-    const std::uint32_t* at = cell(i * cells_per_probe_ + positions.next(cells_per_probe_));
-    writes ? __builtin_prefetch(at, 1) : __builtin_prefetch(at, 0);
+    prefetch_line(cell(i * cells_per_probe_ + positions.next(cells_per_probe_)));
   }
 }
 
 // Visits the keys in order, with prefetch beyond the cache.
-template <bool kWrites, class Visit>
+template <class Visit>
 void RecentValues::for_each_key(std::span<const Digest> keys, const Visit& visit) const noexcept {
   const std::size_t window = std::max<std::size_t>(1, kernel::kFarWindow / k_);
   std::size_t asked = cells_bytes() <= kernel::kNearBytes ? keys.size() : 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (; asked < std::min(keys.size(), i + window + 1); ++asked) {
-      prefetch(keys[asked], kWrites);
+      prefetch(keys[asked]);
     }
     visit(i);
   }
@@ -226,19 +225,19 @@ std::vector<ValueMatches> RecentValues::get(Digest key, std::uint32_t min_matche
 
 void RecentValues::put(std::span<const Digest> keys, std::span<const std::uint32_t> values, double strength) noexcept {
   MANKAI_ASSERT(keys.size() == values.size());
-  for_each_key<true>(keys, [&](std::size_t i) noexcept { put(keys[i], values[i], strength); });
+  for_each_key(keys, [&](std::size_t i) noexcept { put(keys[i], values[i], strength); });
 }
 
 void RecentValues::count(std::span<const Digest> keys, std::span<const std::uint32_t> values,
                          std::span<std::uint32_t> counts) const noexcept {
   MANKAI_ASSERT(keys.size() == values.size() && keys.size() == counts.size());
-  for_each_key<false>(keys, [&](std::size_t i) noexcept { counts[i] = count(keys[i], values[i]); });
+  for_each_key(keys, [&](std::size_t i) noexcept { counts[i] = count(keys[i], values[i]); });
 }
 
 void RecentValues::first(std::span<const Digest> keys, std::span<ValueMatches> firsts,
                          std::uint32_t min_matches) const noexcept {
   MANKAI_ASSERT(keys.size() == firsts.size());
-  for_each_key<false>(keys, [&](std::size_t i) noexcept {
+  for_each_key(keys, [&](std::size_t i) noexcept {
     firsts[i] = {};
     static_cast<void>(get(keys[i], firsts.subspan(i, 1), min_matches));
   });

@@ -103,10 +103,10 @@ class RecentValues : public FlatFilter<RecentValues> {
 
   struct Probes;
   [[nodiscard]] Probes probes_of(Digest key) const noexcept;
-  void prefetch(Digest key, bool writes) const noexcept;
+  void prefetch(Digest key) const noexcept;
   void overwrite(Probes& probes, std::uint32_t value, double strength, std::uint64_t draw) noexcept;
   [[nodiscard]] std::uint32_t* cell(std::uint64_t at) const noexcept;
-  template <bool kWrites, class Visit>
+  template <class Visit>
   void for_each_key(std::span<const Digest> keys, const Visit& visit) const noexcept;
 
   // Adjacent, so that a query loads one cache line of the object.

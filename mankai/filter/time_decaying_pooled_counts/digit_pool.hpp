@@ -92,7 +92,7 @@ class FirstDigits {
   }
   /// Pre: the digit is not the largest.
   void increment(std::uint64_t at) noexcept { words_[at / kInWord] += std::uint64_t{1} << shift(at); }
-  void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at / kInWord, 1); }
+  void prefetch(std::uint64_t at) const noexcept { prefetch_line(words_ + at / kInWord); }
 
   /// Decays the counters in [begin, end), which have no extra digits.
   void fade(std::uint64_t begin, std::uint64_t end, const std::array<std::uint8_t, 256>& pairs) noexcept;

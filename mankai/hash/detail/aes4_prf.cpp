@@ -241,8 +241,8 @@ HWY_INLINE void short_digests(const ExpandedKey& key, std::span<const std::strin
                             chunk_of(four[3], rooms[3])};
     const std::uint64_t lengths[] = {four[0].size(), four[1].size(), four[2].size(), four[3].size()};
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      __builtin_prefetch(ahead[i + lane].data());
-      __builtin_prefetch(ahead[i + lane].data() + kCacheLineBytes);
+      prefetch_line(ahead[i + lane].data());
+      prefetch_line(ahead[i + lane].data() + kCacheLineBytes);
     }
     four_digests(key, chunks, lengths, out + i);
   }

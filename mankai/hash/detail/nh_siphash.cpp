@@ -246,8 +246,8 @@ Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
 }
 
 void ask_for(std::string_view text) noexcept {
-  __builtin_prefetch(text.data());
-  __builtin_prefetch(text.data() + kCacheLineBytes);
+  prefetch_line(text.data());
+  prefetch_line(text.data() + kCacheLineBytes);
 }
 void ask_for(std::uint64_t /*number*/) noexcept {}
 

@@ -286,8 +286,8 @@ HWY_INLINE Vector sums(const AllMasks& masks, const Sorted& sorted, std::size_t 
 HWY_INLINE void ask(std::span<const std::string_view>& ahead) {
   if (ahead.size() >= kLanes) {
     for (std::size_t i = 0; i < kLanes; ++i) {
-      __builtin_prefetch(ahead[i].data());
-      __builtin_prefetch(ahead[i].data() + kCacheLineBytes);
+      prefetch_line(ahead[i].data());
+      prefetch_line(ahead[i].data() + kCacheLineBytes);
     }
     ahead = ahead.subspan(kLanes);
   }

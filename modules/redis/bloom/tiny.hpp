@@ -19,6 +19,7 @@
 #include <span>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "modules/redis/image/family.hpp"
 
@@ -73,7 +74,7 @@ class TinyBloom {
   void prefetch() const noexcept {
     constexpr std::size_t kLines = 3;
     for (std::size_t line = 0; line < kLines; ++line) {
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(words()) + line * kCacheLineBytes);
+      prefetch_line(reinterpret_cast<const std::byte*>(words()) + line * kCacheLineBytes);
     }
   }
 

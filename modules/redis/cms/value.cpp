@@ -98,7 +98,7 @@ void Sketch::for_each_cell(Cell* table, std::span<const std::string_view> items,
   for (std::uint64_t row = 0; row < rows; ++row, table += row_cells) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       cells[i] = table + fastrange(states[i], row_cells);
-      __builtin_prefetch(cells[i], 1);
+      prefetch_line(cells[i]);
       states[i] *= probes::CellSequence::kMultiplier;
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
