@@ -85,10 +85,8 @@ class FuseMapBuild {
   [[nodiscard]] std::vector<std::uint64_t> fill(const FuseMap::Params& params) const;
 
  private:
-  struct Choice {
-    std::uint32_t key;  ///< its place in hashes_
-    std::uint32_t cell;
-  };
+  // A peeled key's place in hashes_, times kArity, and which of its cells is set for it.
+  static_assert(FuseMap::kMaxKeys <= (std::uint64_t{1} << 32) / FuseMap::kArity);
 
   void sort_keys(const FuseMap& map);
   [[nodiscard]] bool count_cells(const FuseMap& map);
@@ -101,7 +99,7 @@ class FuseMapBuild {
   std::vector<std::uint8_t> counts_;        ///< number of keys of each cell that are not peeled yet
   std::vector<std::uint32_t> together_;     ///< exclusive or of their places in hashes_: with one key left, its place
   std::vector<std::uint32_t> alone_;        ///< cells with one key, which may have been peeled since
-  std::vector<Choice> order_;
+  std::vector<std::uint32_t> order_;
 };
 
 // So that keys that follow one another have cells close together, which stay in the cache. The map does not depend on
@@ -137,8 +135,10 @@ bool FuseMapBuild::count_cells(const FuseMap& map) {
 
 void FuseMapBuild::take(const FuseMap& map, std::uint32_t cell) {
   const std::uint32_t key = together_[cell];
-  order_.push_back({.key = key, .cell = cell});
-  for (const std::uint64_t at : map.positions(hashes_[key])) {
+  const auto positions = map.positions(hashes_[key]);
+  order_.push_back(key * FuseMap::kArity +
+                   static_cast<std::uint32_t>(std::ranges::find(positions, cell) - positions.begin()));
+  for (const std::uint64_t at : positions) {
     together_[at] ^= key;
     if (--counts_[at] == 1) {
       alone_.push_back(static_cast<std::uint32_t>(at));
@@ -175,9 +175,11 @@ std::vector<std::uint64_t> FuseMapBuild::fill(const FuseMap::Params& params) con
     cells.set(at, mix_integer(at, ~params.seed).value >> (64 - params.value_bits));
   }
   // In reverse: keys that were peeled later do not use this key's cell.
-  for (const Choice& choice : order_ | std::views::reverse) {
-    const std::uint32_t wrong = map.lookup_spread(hashes_[choice.key]) ^ hash_values_[choice.key];
-    cells.set(choice.cell, cells[choice.cell] ^ wrong);
+  for (const std::uint32_t each : order_ | std::views::reverse) {
+    const std::uint64_t hash = hashes_[each / FuseMap::kArity];
+    const std::uint32_t wrong = map.lookup_spread(hash) ^ hash_values_[each / FuseMap::kArity];
+    const std::uint64_t cell = map.positions(hash)[each % FuseMap::kArity];
+    cells.set(cell, cells[cell] ^ wrong);
   }
   return words;
 }

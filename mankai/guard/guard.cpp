@@ -95,10 +95,10 @@ Result<GuardParts> with_base(const detail::GuardConfig& config, detail::NewRules
   nodes.rebase(rule_bytes);
   MANKAI_ASSIGN(auto base, detail::RuleBase::build(nodes, parts.config.fpr, kMapSeed));
   const auto kept = parts.config.keeps_rules ? std::span(rule_bytes) : std::span<const std::byte>();
-  const std::vector<std::byte> bytes =
-      guard_bytes(parts, {.cells = std::as_bytes(std::span(base.cells)), .classes = base.classes, .rules = kept});
-  MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), bytes.size()));
-  std::ranges::copy(bytes, region.bytes().begin());
+  const detail::GuardImage image(
+      parts, {.cells = std::as_bytes(std::span(base.cells)), .classes = base.classes, .rules = kept});
+  MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), image.size()));
+  image.copy_to(region.bytes());
   return detail::read_guard(std::move(region));
 }
 
@@ -122,7 +122,12 @@ Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
   return from_region(std::move(region));
 }
 
-std::vector<std::byte> Guard::to_bytes() const { return guard_bytes(parts_, base_bytes_of(parts_)); }
+std::vector<std::byte> Guard::to_bytes() const {
+  const detail::GuardImage image(parts_, base_bytes_of(parts_));
+  std::vector<std::byte> bytes(image.size());
+  image.copy_to(bytes);
+  return bytes;
+}
 
 Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
   scratch.readings_.read(url);

@@ -170,27 +170,28 @@ Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
 
 }  // namespace
 
-std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base) {
-  const auto overlay = parts.overlay.is_empty() ? std::vector<std::byte>() : overlay_bytes(parts.overlay);
-  const auto tombstones = parts.tombstones.to_bytes();
-  const auto exceptions = parts.exceptions.to_bytes();
-  const Sections sections = {base.cells, base.classes, base.rules, overlay, tombstones, exceptions};
-  GuardHeader header = header_of(parts);
-  std::uint64_t end = sizeof(header);
+GuardImage::GuardImage(const GuardParts& parts, const BaseBytes& base)
+    : overlay_(parts.overlay.is_empty() ? std::vector<std::byte>() : overlay_bytes(parts.overlay)),
+      tombstones_(parts.tombstones.to_bytes()),
+      exceptions_(parts.exceptions.to_bytes()),
+      sections_{base.cells, base.classes, base.rules, overlay_, tombstones_, exceptions_},
+      header_(header_of(parts)) {
+  std::uint64_t end = sizeof(header_);
   for (std::size_t i = 0; i < kGuardSections; ++i) {
-    header.sections[i] = {.offset = align_up(end, std::uint64_t{kGuardAlignment}),
-                          .bytes = sections[i].size(),
-                          .checksum = checksum(sections[i], i)};
-    end = header.sections[i].offset + header.sections[i].bytes;
+    header_.sections[i] = {.offset = align_up(end, std::uint64_t{kGuardAlignment}),
+                           .bytes = sections_[i].size(),
+                           .checksum = checksum(sections_[i], i)};
+    end = header_.sections[i].offset + header_.sections[i].bytes;
   }
-  header.bytes = end;
-  header.checksum = header_sum(header);
-  std::vector<std::byte> bytes(end);
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  header_.bytes = end;
+  header_.checksum = header_sum(header_);
+}
+
+void GuardImage::copy_to(std::span<std::byte> bytes) const {
+  std::memcpy(bytes.data(), &header_, sizeof(header_));
   for (std::size_t i = 0; i < kGuardSections; ++i) {
-    std::ranges::copy(sections[i], bytes.begin() + static_cast<std::ptrdiff_t>(header.sections[i].offset));
+    std::ranges::copy(sections_[i], bytes.begin() + static_cast<std::ptrdiff_t>(header_.sections[i].offset));
   }
-  return bytes;
 }
 
 BaseBytes base_bytes_of(const GuardParts& parts) {

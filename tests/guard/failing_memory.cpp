@@ -1,5 +1,8 @@
 #include "tests/guard/failing_memory.hpp"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -7,6 +10,8 @@
 namespace mankai::test {
 
 std::optional<int> failing_allocation;
+std::size_t allocated_bytes = 0;
+std::size_t most_allocated_bytes = 0;
 
 }  // namespace mankai::test
 
@@ -20,9 +25,14 @@ void* operator new(std::size_t bytes) {
   if (data == nullptr) {
     throw std::bad_alloc();
   }
+  mankai::test::allocated_bytes += ::malloc_usable_size(data);
+  mankai::test::most_allocated_bytes = std::max(mankai::test::most_allocated_bytes, mankai::test::allocated_bytes);
   return data;
 }
 
-void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data) noexcept {
+  mankai::test::allocated_bytes -= ::malloc_usable_size(data);
+  std::free(data);
+}
 
-void operator delete(void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t /*bytes*/) noexcept { operator delete(data); }

@@ -2,11 +2,15 @@
 
 /// An end of memory: who links failing_memory.cpp has its operator new.
 
+#include <cstddef>
 #include <optional>
 
 namespace mankai::test {
 
 /// The allocation, counted from now on, that finds no memory; empty again after it. Threads: one.
 extern std::optional<int> failing_allocation;
+/// By that operator new: now, and at most since it was last set.
+extern std::size_t allocated_bytes;
+extern std::size_t most_allocated_bytes;
 
 }  // namespace mankai::test

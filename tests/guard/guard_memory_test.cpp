@@ -128,6 +128,19 @@ TEST(GuardGrowth, NoChangeTakesMoreThanWasSaid) {
   }
 }
 
+TEST(GuardMemoryUse, ABuildTakesAtMost48BytesPerNode) {
+  constexpr std::uint64_t kRules = 100'000;
+  const std::size_t before = allocated_bytes;
+  most_allocated_bytes = before;
+  GuardBuilder builder = GuardBuilder::create().value();
+  for (std::uint64_t number = 0; number < kRules; ++number) {
+    ASSERT_TRUE(builder.add_block(long_rule(number, 1)).value());
+  }
+  const Guard guard = builder.build().value();
+  ASSERT_EQ(guard.facts().base_keys, 2 * kRules);
+  EXPECT_LE(most_allocated_bytes - before, 48 * guard.facts().base_keys);
+}
+
 TEST(GuardMemoryUse, WhatIsReadBackHoldsNoBytesWithoutABase) {
   Guard guard = Guard::create().value();
   ASSERT_TRUE(guard.add("evil.example").value());

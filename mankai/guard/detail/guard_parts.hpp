@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/detail/tombstones.hpp"
 #include "mankai/guard/detail/walk.hpp"
+#include "mankai/guard/guard_format.hpp"
 #include "mankai/hash/hasher.hpp"
 
 namespace mankai::detail {
@@ -50,7 +53,24 @@ struct BaseBytes {
   std::span<const std::byte> classes{};
   std::span<const std::byte> rules{};
 };
-[[nodiscard]] std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base);
+
+/// The bytes of a guard, whose base is copied only once. Pre: the parts and the base outlive it.
+class GuardImage {
+ public:
+  GuardImage(const GuardParts& parts, const BaseBytes& base);
+
+  [[nodiscard]] std::size_t size() const noexcept { return header_.bytes; }
+  /// Pre: size() bytes of zeros.
+  void copy_to(std::span<std::byte> bytes) const;
+
+ private:
+  std::vector<std::byte> overlay_;
+  std::vector<std::byte> tombstones_;
+  std::vector<std::byte> exceptions_;
+  std::array<std::span<const std::byte>, kGuardSections> sections_;
+  GuardHeader header_;
+};
+
 /// Returns the base's sections in the guard's region. Pre: the sections were checked.
 [[nodiscard]] BaseBytes base_bytes_of(const GuardParts& parts);
 

@@ -176,7 +176,7 @@ void RuleNodes::reserve(std::size_t nodes) {
   if (places <= places_.size()) {
     return;
   }
-  places_ = {};
+  places_ = std::vector<std::uint32_t>();
   places_.resize(places);
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
     places_[place_of(nodes_[node].digest)] = node + 1;
@@ -252,7 +252,7 @@ std::vector<std::uint32_t> RuleNodes::sorted() const {
 }
 
 std::vector<std::byte> RuleNodes::to_bytes() && {
-  places_ = {};
+  places_ = std::vector<std::uint32_t>();
   const std::vector<std::uint32_t> order = sorted();
   std::vector<std::uint32_t> ranks(nodes_.size());
   for (std::uint32_t rank = 0; rank < order.size(); ++rank) {

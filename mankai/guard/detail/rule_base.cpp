@@ -263,7 +263,7 @@ Result<RuleBase::Bytes> RuleBase::build(const NodeSection& nodes, double fpr, st
     rules += nodes.is_rule(node) ? 1 : 0;
     numbers[node] = is_host(nodes.kind(node)) ? classes.number_of(entries[node]) : 0;
   }
-  entries = {};
+  entries = std::vector<HostEntry>();
   const RuleRates rates(nodes, numbers, classes);
   MANKAI_ASSIGN(const auto bits, choose_bits(rates, classes.all().size(), fpr));
   MANKAI_ASSIGN(auto cells, FuseMap::build(nodes.digests(), numbers, bits, seed));
