@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "mankai/base/bits.hpp"
 #include "mankai/kernel/atomic_words.hpp"
@@ -37,8 +38,8 @@ constexpr std::uint64_t kStepsPerStretch = 128;
 [[maybe_unused]] constexpr std::uint64_t kStepsInCache = std::uint64_t{1} << 17;
 // Tables of more steps than this take more than 20 MiB.
 [[maybe_unused]] constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 20;
-// Computing a step takes about as long as decaying two cells.
-[[maybe_unused]] constexpr std::uint64_t kCellsPerStep = 4;
+// Computing a step takes about as long as decaying a cell by this number of epochs.
+[[maybe_unused]] constexpr std::uint64_t kEpochsPerStep = 256;
 
 // The largest value that rounding up never decreases, since it loses less than one unit per epoch. Pre: λ < 1.
 [[maybe_unused]] std::uint64_t stuck_value(const DecayStep& step) noexcept {
@@ -99,13 +100,17 @@ struct Stretches {
 struct DecaySteps {
   std::uint32_t stuck;
   unsigned shift;
-  const std::uint32_t* last;   // the largest cell below each step; after the steps one that no cell exceeds
-  const std::uint32_t* below;  // the number of steps before each bucket of 2^shift cells
+  const std::uint32_t* last;  // the largest cell below each step; after the steps two that no cell exceeds
+  // Per bucket of 2^shift cells: the number of steps before it, times 2^(shift + 1), and the place in the bucket of the
+  // largest cell below its step; 2^shift if it has none, and one more if it has several.
+  const std::uint32_t* buckets;
+
+  [[nodiscard]] std::uint32_t cells_per_bucket() const noexcept { return std::uint32_t{1} << shift; }
 
   [[nodiscard]] std::uint32_t operator()(std::uint32_t cell) const noexcept {
-    std::uint32_t step = below[cell >> shift];
-    // Most buckets have at most one step, and a branch would be mispredicted.
-    step += cell > last[step] ? 1U : 0U;
+    const std::uint32_t before = buckets[cell >> shift] >> (shift + 1);
+    // Most buckets have at most two, and branches would be mispredicted.
+    std::uint32_t step = before + (cell > last[before] ? 1U : 0U) + (cell > last[before + 1] ? 1U : 0U);
     while (cell > last[step]) [[unlikely]] {
       ++step;
     }
@@ -113,7 +118,8 @@ struct DecaySteps {
   }
 };
 
-// So many buckets that few have more than one step.
+// So many buckets that few have more than one step. There are twice as many as steps, or one per cell, so number of
+// steps and place fit in 32 bits.
 [[maybe_unused]] unsigned bucket_shift(std::uint32_t steps, std::uint32_t largest) noexcept {
   unsigned shift = 0;
   while (largest >> (shift + 1) > 2 * steps) {
@@ -122,14 +128,16 @@ struct DecaySteps {
   return shift;
 }
 
-[[maybe_unused]] void count_below(const std::uint32_t* last, unsigned shift, std::uint32_t* below,
-                                  std::uint64_t buckets) noexcept {
+[[maybe_unused]] void fill_buckets(const DecaySteps& decay, std::uint32_t steps, std::span<std::uint32_t> buckets) {
   std::uint32_t step = 0;
-  for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
-    while (last[step] < bucket << shift) {
+  for (std::uint64_t bucket = 0; bucket < buckets.size(); ++bucket) {
+    const std::uint32_t before = step;
+    while (step < steps && decay.last[step] < (bucket + 1) << decay.shift) {
       ++step;
     }
-    below[bucket] = step;
+    const std::uint32_t cells = decay.cells_per_bucket();
+    const std::uint32_t place = decay.last[before] & (cells - 1);
+    buckets[bucket] = before << (decay.shift + 1) | (step == before ? cells : step == before + 1 ? place : cells + 1);
   }
 }
 
@@ -385,11 +393,89 @@ HWY_INLINE void rise(std::uint64_t* values, std::size_t count, const DecayStep& 
   }
 }
 
+// Fills in the largest cell that decays to each value from `stuck` on. If v is the largest cell that becomes u in one
+// epoch, then last[v] is the largest cell that becomes last[u] in one epoch. This puts all values in chains. All epochs
+// are computed only for the first value of each chain, which becomes in one epoch what the next larger value becomes.
+HWY_INLINE void fill_last(std::span<std::uint32_t> last, std::uint32_t stuck, const DecayStep& step,
+                          std::uint64_t epochs) {
+  const std::uint64_t addend = step.rounding == Rounding::ceil ? kOne - 1 : 0;
+  const auto after = [&](std::uint64_t cell) { return (cell * step.lambda_q32 + addend) >> kFractionBits; };
+  // The largest cell that is at most this one an epoch later.
+  const auto before = [&](std::uint64_t cell) {
+    return ((cell << kFractionBits) + (kOne - 1 - addend)) / step.lambda_q32;
+  };
+  const std::uint64_t end = stuck + last.size();
+  std::uint64_t firsts[kChunkWords];
+  HWY_ALIGN std::uint64_t values[kChunkWords] = {};
+  for (std::uint64_t next = stuck; next < end;) {
+    std::size_t count = 0;
+    for (; next < end && count < kChunkWords; ++next) {
+      firsts[count] = next;
+      count += after(next) == after(next + 1) ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = firsts[i] + 1;
+    }
+    for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
+      rise(values, count, step);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t below = values[i] - 1;
+      for (std::uint64_t cell = firsts[i]; cell < end; cell = before(cell), below = before(below)) {
+        last[cell - stuck] = static_cast<std::uint32_t>(below);
+      }
+    }
+  }
+}
+
+// Looks up cells in vectors, then those of buckets with several steps.
+HWY_INLINE void map_steps(std::uint64_t* words, std::size_t count, const DecaySteps& steps) {
+  const Tag32 d;
+  const Tag64 d64;
+  const hn::RebindToSigned<Tag32> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const int shift = static_cast<int>(steps.shift);
+  const auto per_bucket = hn::Set(d, steps.cells_per_bucket());
+  const auto in_bucket = hn::Set(d, steps.cells_per_bucket() - 1);
+  const auto places = hn::Set(d, 2 * steps.cells_per_bucket() - 1);
+  const auto stuck = hn::Set(d, steps.stuck);
+  Cell32* cells = cells_in<Cell32>(words);
+  constexpr std::size_t kChunkCells = 2 * kChunkWords;
+  std::uint32_t others[kChunkCells + hn::MaxLanes(d)];
+  for (std::size_t start = 0; start < 2 * count; start += kChunkCells) {
+    const std::size_t in_chunk = std::min(kChunkCells, 2 * count - start);
+    std::size_t other = 0;
+    std::size_t i = 0;
+    for (; i + lanes <= in_chunk; i += lanes) {
+      std::uint64_t* const at = words + (start + i) / 2;
+      const Vector32 cell = hn::BitCast(d, hn::LoadU(d64, at));
+      const Vector32 bucket = hn::GatherIndex(d, steps.buckets, hn::BitCast(di, hn::ShiftRightSame(cell, shift)));
+      const Vector32 place = hn::And(bucket, places);
+      const auto is_above = hn::VecFromMask(d, hn::Gt(hn::And(cell, in_bucket), place));
+      // A set mask is -1.
+      const Vector32 step = hn::Sub(hn::ShiftRightSame(bucket, shift + 1), is_above);
+      const auto has_several = hn::Gt(place, per_bucket);
+      const Vector32 decayed = hn::IfThenElse(has_several, cell, hn::Min(cell, hn::Add(stuck, step)));
+      hn::StoreU(hn::BitCast(d64, decayed), d64, at);
+      const Vector32 index = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::uint32_t>(i)));
+      other += hn::CompressStore(index, has_several, d, others + other);
+    }
+    for (; i < in_chunk; ++i) {
+      others[other++] = static_cast<std::uint32_t>(i);
+    }
+    for (std::size_t j = 0; j < other; ++j) {
+      Cell32* const cell = cells + start + others[j];
+      store_cell(cell, steps(load_cell(cell)));
+    }
+  }
+}
+
 // Decays cells of 32 bits by the steps of all epochs, if they have few. Returns whether it did.
 inline bool decay_by_steps(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs,
                            std::uint32_t most) {
   const auto stuck = static_cast<std::uint32_t>(stuck_value(step));
-  const std::uint64_t most_steps = std::min<std::uint64_t>(kMostSteps, 2 * count / kCellsPerStep);
+  const std::uint64_t most_steps =
+      std::min(kMostSteps, 2 * count * std::min(epochs.count, kMostSteps) / kEpochsPerStep);
   std::uint32_t largest = largest_cell(32);
   if (most - stuck > std::min(most_steps, kStepsInCache)) {
     largest = largest_in(words, count);
@@ -405,26 +491,17 @@ inline bool decay_by_steps(std::uint64_t* words, std::size_t count, const DecayS
   }
   const unsigned shift = bucket_shift(steps, largest);
   const std::size_t buckets = (largest >> shift) + std::size_t{1};
-  const std::unique_ptr<std::uint32_t[]> last(new (std::nothrow) std::uint32_t[steps + buckets + 1]);
-  if (last == nullptr) {
+  const std::unique_ptr<std::uint32_t[]> table(new (std::nothrow) std::uint32_t[steps + 2 + buckets]);
+  if (table == nullptr) {
     return false;
   }
-  HWY_ALIGN std::uint64_t values[kChunkWords];
-  for (std::uint32_t start = 0; start < steps; start += kChunkWords) {
-    for (std::uint32_t i = 0; i < kChunkWords; ++i) {
-      values[i] = std::min(stuck + 1 + start + i, most);
-    }
-    for (std::uint64_t epoch = 0; epoch < epochs.count; ++epoch) {
-      rise(values, kChunkWords, step);
-    }
-    for (std::uint32_t i = 0; i < kChunkWords && start + i < steps; ++i) {
-      last[start + i] = static_cast<std::uint32_t>(values[i] - 1);
-    }
-  }
-  last[steps] = largest_cell(32);
-  std::uint32_t* const below = last.get() + steps + 1;
-  count_below(last.get(), shift, below, buckets);
-  map_cells<Cell32>(words, count, DecaySteps{.stuck = stuck, .shift = shift, .last = last.get(), .below = below});
+  const std::span last(table.get(), steps + 2);
+  fill_last(last.first(steps), stuck, step, epochs.count);
+  last[steps] = last[steps + 1] = largest_cell(32);
+  const std::span in_buckets(last.data() + last.size(), buckets);
+  const DecaySteps by_steps{.stuck = stuck, .shift = shift, .last = last.data(), .buckets = in_buckets.data()};
+  fill_buckets(by_steps, steps, in_buckets);
+  map_steps(words, count, by_steps);
   return true;
 }
 

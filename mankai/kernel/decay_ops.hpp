@@ -31,9 +31,9 @@ struct Epochs {
 /// Shape:   words[count] of cells of 8, 16 or 32 bits, lowest bits first; count may be 0.
 /// Units:   a cell c becomes (c · lambda_q32 + r) >> 32 per epoch; r is 0, 2^32 - 1 or the hash.
 /// Cost:    one pass over the cells. Runs at memory speed for one epoch, or if all cells reach their limit. Many epochs
-///          of long arrays are one look-up per cell: of its value, or for 32 bits, if cells can take at most 2^17
+///          of long arrays are one look-up per cell: of its value, or for 32 bits, if cells can take at most 2^20
 ///          values afterward, of the step below it. Else, and with stochastic rounding, which hashes each cell, a step
-///          in a level-1 cache per epoch until no cell changes. Allocates up to 3 MB, and does without if it cannot.
+///          in a level-1 cache per epoch until no cell changes. Allocates up to 20 MiB, and does without if it cannot.
 /// Threads: not beside readers or writers.
 struct DecayOps {
   const char* target;  ///< the instruction set, by Highway's name

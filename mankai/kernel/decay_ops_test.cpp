@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,7 @@ Words many_cells(unsigned bits) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i] = static_cast<Cell>(i % 4 == 0 ? i / 4 : mix_integer(i, 7).value >> (64 - bits));
   }
+  cells.back() = static_cast<Cell>(~std::uint64_t{0} >> (64 - bits));
   return words_of(cells);
 }
 
@@ -152,13 +154,32 @@ TYPED_TEST(DecayOpsOf, long_arrays_take_many_epochs_at_once_as_single_ones) {
   for (const unsigned bits : {14U, 24U, 32U}) {
     const Words words = many_cells<TypeParam>(bits);
     for (const Rounding rounding : {Rounding::floor, Rounding::ceil}) {
-      for (const std::uint64_t lambda : {q32(0.75), q32(0.95), q32(0.989), kOne - 3}) {
+      for (const std::uint64_t lambda : {q32(0.75), q32(0.95), q32(0.98), q32(0.989), q32(0.998), kOne - 3}) {
         expect_as_single_epochs<TypeParam>(words, {.lambda_q32 = lambda, .rounding = rounding, .seed = 11});
       }
     }
     if (sizeof(TypeParam) != 4) {
       break;
     }
+  }
+}
+
+// The largest cells that decay to less than a value, and the smallest that do not, beside the largest cell of all.
+TEST(DecayOps, cells_beside_steps_take_many_epochs_at_once_as_single_ones) {
+  constexpr std::uint64_t kEpochs = 600;
+  for (const Rounding rounding : {Rounding::floor, Rounding::ceil}) {
+    const DecayStep step{.lambda_q32 = q32(0.98), .rounding = rounding, .seed = 0};
+    std::vector<Cell32> cells(std::size_t{1} << 14, ~Cell32{0});
+    const std::uint32_t most = decay_value(~Cell32{0}, step, kEpochs);
+    constexpr std::size_t kSteps = 256;
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      const std::size_t value = most - most * i / kSteps;
+      const auto all = std::views::iota(Cell32{1}, ~Cell32{0});
+      const auto is_less = [&](Cell32 cell) { return decay_value(cell, step, kEpochs) < value; };
+      cells[2 * i + 1] = *std::ranges::partition_point(all, is_less);
+      cells[2 * i] = cells[2 * i + 1] - 1;
+    }
+    expect_as_single_epochs<Cell32>(words_of(cells), step);
   }
 }
 
