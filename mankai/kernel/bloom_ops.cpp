@@ -120,14 +120,6 @@ HWY_INLINE std::uint64_t insert_all(std::uint64_t* words, const BloomShape& shap
   return fresh;
 }
 
-bool may_contain_one(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  return reference::may_contain(words, shape, digest);
-}
-
-bool observe_one(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  return reference::observe(words, shape, digest);
-}
-
 void may_contain(const std::uint64_t* words, const BloomShape& shape, const Digest* digests, std::size_t count,
                  bool* outcomes) noexcept {
   test_all(words, shape, DigestSource{digests}, count, outcomes);
@@ -163,8 +155,6 @@ std::uint64_t observe(std::uint64_t* words, const BloomShape& shape, const Diges
 const BloomOps* target_bloom_ops() {
   static const BloomOps kOps{
       .target = hwy::TargetName(HWY_TARGET),
-      .may_contain_one = may_contain_one,
-      .observe_one = observe_one,
       .may_contain = may_contain,
       .may_contain_integers = may_contain_integers,
       .insert = insert,

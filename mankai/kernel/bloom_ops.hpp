@@ -28,10 +28,6 @@ struct BloomShape {
 struct BloomOps {
   const char* target;  ///< the instruction set, by Highway's name
 
-  bool (*may_contain_one)(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept;
-  /// Inserts and returns whether the key was present; an insert that returns false has set a bit.
-  bool (*observe_one)(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept;
-
   void (*may_contain)(const std::uint64_t* words, const BloomShape& shape, const Digest* digests, std::size_t count,
                       bool* outcomes) noexcept;
   void (*may_contain_integers)(const std::uint64_t* words, const BloomShape& shape, const std::uint64_t* keys,

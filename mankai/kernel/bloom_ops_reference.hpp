@@ -1,7 +1,7 @@
 #pragma once
 
-/// The classic layout's definition, one bit at a time: every kernel is tested against it, and ThreadSanitizer builds
-/// run it.
+/// The classic layout's definition, one bit at a time: every kernel is tested against it, ThreadSanitizer builds run
+/// it, and single insertions are it, compiled into their caller.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace mankai::kernel::reference {
 
 /// Calls `visit(cell)` for each of the key's k cells, in order; they may repeat.
 template <class Visit>
-inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& visit) {
+[[gnu::always_inline]] inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& visit) {
   if (shape.field_bits != 0) {
     probes::FieldSequence fields(digest);
     for (std::uint32_t i = 0; i < shape.k; ++i) {
@@ -33,21 +33,22 @@ inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& v
 [[nodiscard]] inline std::uint64_t cell_bit(std::uint64_t cell) noexcept { return std::uint64_t{1} << (cell % 64); }
 
 /// Whether all of the key's cells are set.
-[[nodiscard]] inline bool may_contain(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  std::uint64_t missing = 0;
-  for_each_cell(shape, digest, [&](std::uint64_t cell) { missing |= ~load_word(words + cell / 64) & cell_bit(cell); });
-  return missing == 0;
+[[nodiscard, gnu::always_inline]] inline bool may_contain(const std::uint64_t* words, const BloomShape& shape,
+                                                          Digest digest) noexcept {
+  std::uint64_t all = 1;
+  for_each_cell(shape, digest, [&](std::uint64_t cell) { all &= load_word(words + cell / 64) >> (cell % 64); });
+  return all != 0;
 }
 
 /// Inserts as the only writer; returns whether the key was present, with the filter's false positives.
-inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
-  std::uint64_t missing = 0;
+[[gnu::always_inline]] inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
+  std::uint64_t all = 1;
   for_each_cell(shape, digest, [&](std::uint64_t cell) {
     const std::uint64_t before = load_word(words + cell / 64);
-    missing |= ~before & cell_bit(cell);
+    all &= before >> (cell % 64);
     store_word(words + cell / 64, before | cell_bit(cell));
   });
-  return missing == 0;
+  return all != 0;
 }
 
 /// Inserts beside other writers that use this function, too; returns whether this call made the key present, as

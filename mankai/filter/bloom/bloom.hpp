@@ -33,13 +33,13 @@ struct ClassicLayout {
   using Ops = kernel::BloomOps;
 
   static const Ops& ops() noexcept { return kernel::bloom_ops(); }
-  [[gnu::always_inline]] static bool may_contain(const Ops& ops, const std::uint64_t* words, const Shape& shape,
+  [[gnu::always_inline]] static bool may_contain(const Ops& /*ops*/, const std::uint64_t* words, const Shape& shape,
                                                  Digest digest) noexcept {
-    return kernel::may_contain_single(ops, words, shape, digest);
+    return kernel::may_contain_single(words, shape, digest);
   }
-  [[gnu::always_inline]] static bool observe(const Ops& ops, std::uint64_t* words, const Shape& shape,
+  [[gnu::always_inline]] static bool observe(const Ops& /*ops*/, std::uint64_t* words, const Shape& shape,
                                              Digest digest) noexcept {
-    return kernel::observe_single(ops, words, shape, digest);
+    return kernel::reference::observe(words, shape, digest);
   }
   static bool insert_concurrent(std::uint64_t* words, const Shape& shape, Digest digest) noexcept {
     return kernel::reference::insert_concurrent(words, shape, digest);
