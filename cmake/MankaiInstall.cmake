@@ -1,5 +1,5 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
-# libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases, filters in
+# libmankai_input.a (log and line readers; needs ISA-L, zstd and lzma as well), libmankai_database.a (rows of databases, filters in
 # Redis; needs sqlite3, libpq, hiredis and OpenSSL); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved. Each component is a Debian package (MankaiPackages.cmake).
 include(CMakePackageConfigHelpers)
@@ -44,7 +44,7 @@ mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
 mankai_library(mankai_input_library OUTPUT_NAME mankai_input EXPORT_NAME input
   LAYERS ${MANKAI_INPUT_LAYERS}
   PUBLIC_LIBRARIES mankai
-  LIBRARIES PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA)
+  LIBRARIES PkgConfig::ISAL PkgConfig::ZSTD PkgConfig::LZMA)
 mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
   LAYERS ${MANKAI_DATABASE_LAYERS}
   PUBLIC_LIBRARIES mankai

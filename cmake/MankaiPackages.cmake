@@ -68,7 +68,7 @@ mankai_package(libmankai-dev SECTION libdevel
 pkg-config. Readers of logs need the recommended compression libraries, and
 gates in front of databases the recommended clients."
   DEPENDS "libmankai0 (= ${PROJECT_VERSION}), libhwy-dev, libsodium-dev, libidn2-dev, libpsl-dev, libunistring-dev"
-  RECOMMENDS "zlib1g-dev, libzstd-dev, liblzma-dev, libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev"
+  RECOMMENDS "libisal-dev, libzstd-dev, liblzma-dev, libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev"
   CONTAINS libhwy-dev libxxhash-dev nlohmann-json3-dev)
 mankai_package(mankai-redis SECTION database
   SUMMARY "approximate-memory filters for web services: module for Redis and Valkey"

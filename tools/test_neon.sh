@@ -12,7 +12,7 @@ tests="${MANKAI_NEON_TESTS:-^(base|hash|kernel)_test$}"
 sysroot="$build/sysroot"
 packages=(libhwy-dev libhwy1 libxxhash-dev libxxhash0 libsodium-dev libsodium23 libgtest-dev
   libidn2-dev libidn2-0 libpsl-dev libpsl5 libunistring-dev libunistring2
-  zlib1g-dev zlib1g libzstd-dev libzstd1 liblzma-dev liblzma5)
+  libisal-dev libisal2 zlib1g-dev zlib1g libzstd-dev libzstd1 liblzma-dev liblzma5)
 
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
   if ! command -v "$tool" >/dev/null; then

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -38,10 +39,10 @@ struct PipelineWork {
   std::function<typename Reader::Block()> make_block;
 };
 
-/// With one thread, next() reads and parses. With more, each of them reads a block and parses it while another one
-/// reads the next block of the same input. While a compressed file is being read, the next files are, too, so that
-/// several are decompressed at once. Streams are read in turn, since two of them may be the same, and next() waits for
-/// them. Threads: one at a time.
+/// With one thread, next() reads and parses. With more, each of them reads blocks, and parses those for which no other
+/// thread is free: then it goes on reading the same input. While a compressed file is being read, the next files are,
+/// too, so that several are decompressed at once. Streams are read in turn, since two of them may be the same, and
+/// next() waits for them. Threads: one at a time.
 template <class Reader>
 class Pipeline {
  public:
@@ -100,7 +101,7 @@ class Pipeline {
   /// Blocks of the input in turn that wait to be delivered: enough that no thread waits for another.
   static constexpr std::size_t kBlocksPerThread = 4;
   /// Of the blocks of all inputs while files are read before their turn, and of those of the input in turn.
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   /// A larger block is not used again, but freed.
   static constexpr std::size_t kMostBytesKept = std::size_t{1} << 20;
   static constexpr std::size_t kInputsAhead = 64;
@@ -222,10 +223,16 @@ class Pipeline {
     Lock lock(mutex_);
     try {
       while (!is_stopping_) {
-        if (const std::size_t index = readable_input(); index < inputs_.size()) {
-          read_and_parse(index, lock);
+        if (unparsed_.size() > waiting_) {
+          parse_one(lock);
+        } else if (const std::size_t index = readable_input(); index < inputs_.size()) {
+          read(index, lock);
+        } else if (!unparsed_.empty()) {
+          parse_one(lock);
         } else {
+          ++waiting_;
           work_.wait(lock);
+          --waiting_;
         }
       }
     } catch (...) {
@@ -270,7 +277,17 @@ class Pipeline {
     return inputs_.size();
   }
 
-  void read_and_parse(std::size_t index, Lock& lock) {
+  void parse_one(Lock& lock) {
+    Item& item = *unparsed_.front();
+    unparsed_.pop_front();
+    lock.unlock();
+    item.block.parse();
+    lock.lock();
+    item.is_parsed = true;
+    delivery_.notify_one();
+  }
+
+  void read(std::size_t index, Lock& lock) {
     Input& input = inputs_[index];
     input.is_busy = true;
     std::unique_ptr<Item> item;
@@ -296,13 +313,8 @@ class Pipeline {
     input.is_compressed = input.reader->source().compression() != Compression::plain;
     queued_bytes_ += item->bytes;
     item->is_parsed = false;
-    Item& mine = *input.items.emplace_back(std::move(item));
+    unparsed_.push_back(input.items.emplace_back(std::move(item)).get());
     work_.notify_one();
-    lock.unlock();
-    mine.block.parse();
-    lock.lock();
-    mine.is_parsed = true;
-    delivery_.notify_one();
   }
 
   // Calls a function that may wait, on the thread of next(), after everything before it was delivered: signals
@@ -330,6 +342,8 @@ class Pipeline {
   std::condition_variable delivery_;
   std::condition_variable waited_;
   std::vector<std::unique_ptr<Item>> free_;
+  std::deque<Item*> unparsed_;
+  std::size_t waiting_ = 0;       // threads that could parse one
   std::size_t queued_bytes_ = 0;  // of the inputs' items, and of delivered_
   std::size_t most_in_turn_ = 0;
   const std::function<void()>* wait_ = nullptr;

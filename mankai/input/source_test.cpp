@@ -215,6 +215,52 @@ TEST(Source, the_error_repeats) {
   EXPECT_TRUE(first.error().detail.starts_with("a.gz: gzip input, compressed byte ")) << first.error().detail;
 }
 
+// A gzip member of "a\n" with these flags of RFC 1952, and all that they announce but a correct checksum.
+std::string member_with(unsigned flags, std::string_view checksum = "") {
+  using namespace std::string_literals;
+  const std::string packed = pack(Compression::gzip, "a\n");
+  std::string member = packed.substr(0, 10);
+  member[3] = static_cast<char>(flags);
+  member += (flags & 4U) != 0 ? "\5\0extra"s : "";
+  member += (flags & 8U) != 0 ? "name\0"s : "";
+  member += (flags & 16U) != 0 ? "comment\0"s : "";
+  return member.append(checksum).append(packed.substr(10));
+}
+
+TEST(Source, the_optional_fields_of_a_gzip_header_are_skipped) {
+  for (const std::size_t chunk : kChunks) {
+    for (unsigned flags = 0; flags < 32; ++flags) {
+      const std::string member = member_with(flags & ~2U);
+      EXPECT_EQ(read_all(member + member, chunk).text, "a\na\n") << "flags " << flags << " in chunks of " << chunk;
+    }
+    EXPECT_FALSE(read_all(member_with(2 + 8, "\x43\x5c"), chunk).error.has_value());
+  }
+}
+
+TEST(Source, a_gzip_header_with_a_wrong_checksum_or_unknown_flags_is_corrupt) {
+  for (const std::size_t chunk : kChunks) {
+    for (const std::string& member : {member_with(2 + 8, "??"), member_with(32), member_with(64), member_with(128)}) {
+      const Delivered delivered = read_all(pack(Compression::gzip, "a\n") + member, chunk);
+      EXPECT_EQ(delivered.text, "a\n");
+      ASSERT_TRUE(delivered.error.has_value());
+      EXPECT_EQ(delivered.error->code, ErrorCode::corrupt);
+    }
+  }
+}
+
+// The fast loop of ISA-L counts a match before it looks at its distance.
+TEST(Source, an_invalid_distance_adds_nothing_to_what_is_delivered) {
+  using namespace std::string_literals;
+  const std::string head = pack(Compression::gzip, "").substr(0, 10);
+  const std::string packed =
+      head + "\x4b\x4c\x4a\x1e\xbd\xff\x1f"s + std::string(600, '\0');  // abc, 258 of 32768 before
+  for (const std::size_t chunk : kChunks) {
+    const Delivered delivered = read_all(packed, chunk);
+    EXPECT_EQ(delivered.text, "abc") << "in chunks of " << chunk;
+    EXPECT_TRUE(delivered.error.has_value());
+  }
+}
+
 TEST(Source, zero_padding_after_a_gzip_member_is_skipped) {
   for (const std::size_t chunk : kChunks) {
     const std::string packed = pack(Compression::gzip, "a\n") + std::string(1000, '\0');
