@@ -72,6 +72,9 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
   ++journal.superblock_.number;
   journal.write_superblock();
   MANKAI_TRY(journal.cut());
+  // The other slot may have version 1: a library that reads only that would take its older superblock for the current.
+  ++journal.superblock_.number;
+  journal.write_superblock();
   return journal;
 }
 
