@@ -5,7 +5,7 @@
 //
 // Both libraries are loaded into one process, and take turns: all keys are added to a bloom in FOLDER, checked and
 // removed. Prints a line of TSV per call: ns of the calling thread's CPU time, medians of rounds, and the median of
-// the paired ratios; bench/targets.tsv has its targets.
+// the paired ratios; bench/targets.tsv has its targets. The rows `memory` and `floor` have limits in place of ours.
 
 #include <dlfcn.h>
 
@@ -14,12 +14,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "bench/names.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/c/dablooms.h"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai::bench {
 namespace {
@@ -57,50 +61,98 @@ class Library {
   void* handle_;
 };
 
-struct Counting {
-  static constexpr const char* kName = "counting";
+/// The calls of a library on counting_bloom_t or scaling_bloom_t.
+template <class Handle>
+class Calls {
+  static constexpr bool kHasIds = std::is_same_v<Handle, scaling_bloom_t>;
+  using Change = std::conditional_t<kHasIds, decltype(scaling_bloom_add), decltype(counting_bloom_add)>;
 
-  Counting(const Library& library, std::size_t keys, const std::string& path)
-      : add_(library.find<decltype(counting_bloom_add)>("counting_bloom_add")),
-        check_(library.find<decltype(counting_bloom_check)>("counting_bloom_check")),
-        remove_(library.find<decltype(counting_bloom_remove)>("counting_bloom_remove")),
-        free_(library.find<decltype(free_counting_bloom)>("free_counting_bloom")),
-        bloom_(library.find<decltype(new_counting_bloom)>("new_counting_bloom")(static_cast<unsigned>(keys), kRate,
-                                                                                path.c_str())) {}
-  void add(std::string_view key, std::uint64_t /*id*/) const { add_(bloom_, key.data(), key.size()); }
+ public:
+  static constexpr const char* kName = kHasIds ? "scaling" : "counting";
+
+  Calls(const Library& library, std::size_t keys, const std::string& path)
+      : add_(find<Change>(library, "", "_add")),
+        check_(find<int(Handle*, const char*, std::size_t)>(library, "", "_check")),
+        remove_(find<Change>(library, "", "_remove")),
+        free_(find<int(Handle*)>(library, "free_", "")),
+        bloom_(find<Handle*(unsigned int, double, const char*)>(library, "new_", "")(static_cast<unsigned>(keys), kRate,
+                                                                                     path.c_str())) {}
+  void add(std::string_view key, std::uint64_t id) const { change(add_, key, id); }
   void check(std::string_view key, std::uint64_t /*id*/) const { check_(bloom_, key.data(), key.size()); }
-  void remove(std::string_view key, std::uint64_t /*id*/) const { remove_(bloom_, key.data(), key.size()); }
+  void remove(std::string_view key, std::uint64_t id) const { change(remove_, key, id); }
   void close() const { free_(bloom_); }
 
  private:
-  decltype(counting_bloom_add)* add_;
-  decltype(counting_bloom_check)* check_;
-  decltype(counting_bloom_remove)* remove_;
-  decltype(free_counting_bloom)* free_;
-  counting_bloom_t* bloom_;
+  template <class Function>
+  static Function* find(const Library& library, const std::string& before, const char* after) {
+    return library.find<Function>((before + kName + "_bloom" + after).c_str());
+  }
+  void change(Change* call, std::string_view key, std::uint64_t id) const {
+    if constexpr (kHasIds) {
+      call(bloom_, key.data(), key.size(), id);
+    } else {
+      call(bloom_, key.data(), key.size());
+    }
+  }
+
+  Change* add_;
+  int (*check_)(Handle*, const char*, std::size_t);
+  Change* remove_;
+  int (*free_)(Handle*);
+  Handle* bloom_;
 };
 
-struct Scaling {
-  static constexpr const char* kName = "scaling";
+/// The same counters in memory, without a store: what durability costs.
+class InMemory {
+ public:
+  static constexpr const char* kName = "memory";
 
-  Scaling(const Library& library, std::size_t keys, const std::string& path)
-      : add_(library.find<decltype(scaling_bloom_add)>("scaling_bloom_add")),
-        check_(library.find<decltype(scaling_bloom_check)>("scaling_bloom_check")),
-        remove_(library.find<decltype(scaling_bloom_remove)>("scaling_bloom_remove")),
-        free_(library.find<decltype(free_scaling_bloom)>("free_scaling_bloom")),
-        bloom_(library.find<decltype(new_scaling_bloom)>("new_scaling_bloom")(static_cast<unsigned>(keys), kRate,
-                                                                              path.c_str())) {}
-  void add(std::string_view key, std::uint64_t id) const { add_(bloom_, key.data(), key.size(), id); }
-  void check(std::string_view key, std::uint64_t /*id*/) const { check_(bloom_, key.data(), key.size()); }
-  void remove(std::string_view key, std::uint64_t id) const { remove_(bloom_, key.data(), key.size(), id); }
-  void close() const { free_(bloom_); }
+  InMemory(const Library& /*library*/, std::size_t keys, const std::string& /*path*/)
+      : filter_(CountingBloom::create({.keys = keys, .fpr = kRate}).value()), hash_(filter_.hasher()) {}
+  void add(std::string_view key, std::uint64_t /*id*/) { filter_.insert(hash_(key)); }
+  void check(std::string_view key, std::uint64_t /*id*/) { found_ += filter_.may_contain(hash_(key)) ? 1 : 0; }
+  void remove(std::string_view key, std::uint64_t /*id*/) { static_cast<void>(filter_.erase(hash_(key))); }
+  void close() const {}
 
  private:
-  decltype(scaling_bloom_add)* add_;
-  decltype(scaling_bloom_check)* check_;
-  decltype(scaling_bloom_remove)* remove_;
-  decltype(free_scaling_bloom)* free_;
-  scaling_bloom_t* bloom_;
+  CountingBloom filter_;
+  Hasher hash_;
+  std::uint64_t found_ = 0;
+};
+
+/// Only what every durable change does: the hash, a line of counters, a lock, and 16 bytes of a file in memory.
+class Floor {
+ public:
+  static constexpr const char* kName = "floor";
+
+  Floor(const Library& /*library*/, std::size_t keys, const std::string& /*path*/)
+      : hash_(HashSpec::random()), lines_(CountingBloom::create({.keys = keys, .fpr = kRate})->cells_bytes() / 64) {}
+  void add(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), 1); }
+  void check(std::string_view key, std::uint64_t /*id*/) { found_ += line_of(hash_(key)).counters[0]; }
+  void remove(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), ~std::uint64_t{0}); }
+  void close() const {}
+
+ private:
+  struct alignas(kCacheLineBytes) Line {
+    std::array<std::uint64_t, 8> counters{};
+  };
+
+  Line& line_of(Digest digest) { return lines_[fastrange(digest.value, lines_.size())]; }
+  void change(Digest digest, std::uint64_t more) {
+    Line& line = line_of(digest);
+    __builtin_prefetch(&line, 1);
+    const std::scoped_lock lock(mutex_);
+    journal_[next_] = {digest.value, more};
+    next_ = (next_ + 1) % journal_.size();
+    line.counters[0] += more;
+  }
+
+  Hasher hash_;
+  std::vector<Line> lines_;
+  std::vector<std::array<std::uint64_t, 2>> journal_{std::size_t{64} << 16U};
+  std::size_t next_ = 0;
+  std::uint64_t found_ = 0;
+  std::mutex mutex_;
 };
 
 template <class Call>
@@ -113,7 +165,7 @@ double spent(const Keys& keys, const Call& call) {
 }
 
 template <class Bloom>
-Nanoseconds turn(const Bloom& bloom, const Keys& keys) {
+Nanoseconds turn(Bloom& bloom, const Keys& keys) {
   const std::size_t passes = std::max<std::size_t>(1, kCalls / keys.size());
   Nanoseconds ns{};
   for (std::size_t pass = 0; pass < passes; ++pass) {
@@ -127,10 +179,10 @@ Nanoseconds turn(const Bloom& bloom, const Keys& keys) {
   return ns;
 }
 
-template <class Bloom>
+template <class Ours, class Theirs = Ours>
 void race(const Library& our_library, const Library& their_library, const std::string& folder, const Keys& keys) {
-  const Bloom ours(our_library, keys.size(), folder + "/ours.bloom");
-  const Bloom theirs(their_library, keys.size(), folder + "/theirs.bloom");
+  Ours ours(our_library, keys.size(), folder + "/ours.bloom");
+  Theirs theirs(their_library, keys.size(), folder + "/theirs.bloom");
   std::vector<Nanoseconds> our_turns;
   std::vector<Nanoseconds> their_turns;
   for (std::size_t round = 0; round <= (keys.size() > kCalls ? kLargeRounds : kRounds); ++round) {
@@ -148,7 +200,7 @@ void race(const Library& our_library, const Library& their_library, const std::s
       their_ns.push_back(their_turns[round][call]);
       ratios.push_back(their_ns.back() / our_ns.back());
     }
-    std::printf("%s\t%zu\t%s\t%.1f\t%.1f\t%.2f\n", Bloom::kName, keys.size(), kCallNames[call], median(our_ns),
+    std::printf("%s\t%zu\t%s\t%.1f\t%.1f\t%.2f\n", Ours::kName, keys.size(), kCallNames[call], median(our_ns),
                 median(their_ns), median(ratios));
     std::fflush(stdout);
   }
@@ -168,7 +220,9 @@ int main(int argc, char** argv) {
   std::puts("bloom\tkeys\tcall\tours_ns\ttheirs_ns\ttheirs_over_ours");
   for (int i = 4; i < argc; ++i) {
     const Names names(static_cast<std::size_t>(std::strtod(argv[i], nullptr)));
-    race<Counting>(ours, theirs, argv[3], names.keys());
-    race<Scaling>(ours, theirs, argv[3], names.keys());
+    race<Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
+    race<Calls<scaling_bloom_t>>(ours, theirs, argv[3], names.keys());
+    race<InMemory, Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
+    race<Floor, Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
   }
 }

@@ -34,14 +34,15 @@ void CountingHandle::show_shape() noexcept {
   show_count();
 }
 
-void set_errno(EraseResult result) noexcept {
+bool is_erased(EraseResult result) noexcept {
   switch (result) {
-    case EraseResult::erased: break;
+    case EraseResult::erased: return true;
     case EraseResult::absent:
     case EraseResult::below_ids: errno = ENOENT; break;
     case EraseResult::ambiguous: errno = ENOTUNIQ; break;
     case EraseResult::stuck: errno = EOVERFLOW; break;
   }
+  return false;
 }
 
 namespace {
@@ -50,8 +51,11 @@ CountingHandle& handle_of(counting_bloom_t* bloom) noexcept { return *static_cas
 
 // A part of a scaling bloom cannot be changed alone.
 bool is_whole(const CountingHandle& bloom) noexcept {
-  errno = bloom.store ? errno : EPERM;
-  return bloom.store.has_value();
+  if (!bloom.store) [[unlikely]] {
+    errno = EPERM;
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -102,8 +106,7 @@ int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
     return -1;
   }
   self.show_count();
-  set_errno(result);
-  return result == EraseResult::erased ? 0 : -1;
+  return is_erased(result) ? 0 : -1;
 }
 
 int counting_bloom_check(counting_bloom_t* bloom, const char* s, size_t len) {

@@ -102,8 +102,7 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
   if (!self.complaints.is_fine(removed)) {
     return 0;
   }
-  set_errno(result);
-  return result == EraseResult::erased ? 1 : 0;
+  return is_erased(result) ? 1 : 0;
 }
 
 int scaling_bloom_check(scaling_bloom_t* bloom, const char* s, size_t len) {

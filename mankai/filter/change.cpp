@@ -16,6 +16,13 @@ bool is_answered(std::size_t outcomes, const Change& change, std::initializer_li
          (outcomes == change.keys && std::ranges::find(answering, change.operation) != answering.end());
 }
 
+[[gnu::cold, gnu::noinline]] Result<void> too_many(const Change& change) {
+  return fail(ErrorCode::corrupt, "a change '" + std::string(name(change.operation)) + "' of " +
+                                      std::to_string(change.keys) + " keys in " +
+                                      std::to_string(change.payload.size()) + " bytes; at most " +
+                                      std::to_string(ChangeEncoder::kMaxKeys) + " keys are allowed");
+}
+
 }  // namespace
 
 std::string_view name(Operation operation) noexcept {
@@ -31,10 +38,7 @@ Result<void> AnyFilter::apply(const Change& change, const Outcomes& outcomes) {
       is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at, Operation::insert_until}));
   MANKAI_ASSERT(is_answered(outcomes.erased.size(), change, {Operation::erase, Operation::erase_with_ids}));
   if (change.keys > ChangeEncoder::kMaxKeys) {
-    return fail(ErrorCode::corrupt, "a change '" + std::string(name(change.operation)) + "' of " +
-                                        std::to_string(change.keys) + " keys in " +
-                                        std::to_string(change.payload.size()) + " bytes; at most " +
-                                        std::to_string(ChangeEncoder::kMaxKeys) + " keys are allowed");
+    return too_many(change);
   }
   return body_->apply(change, outcomes);
 }

@@ -83,10 +83,16 @@ void xxh3_all(std::span<const std::string_view> keys, std::uint64_t seed, std::s
   xxh3_batch::hash(secret, seed, keys, xxh3_numbered, digests.data());
 }
 
+[[gnu::noinline]] std::uint64_t long_checksum(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
 }  // namespace
 
+// As xxh3: a record of a journal has 8 or 16 bytes.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+  constexpr std::size_t kShort = 16;
+  return bytes.size() > kShort ? long_checksum(bytes, seed) : XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
 std::string_view name(HashKind kind) noexcept {
@@ -131,7 +137,7 @@ Result<void> check_seed(const HashSpec& spec) {
 
 Digest Hasher::other(std::string_view key) const noexcept {
   if (spec_.kind == HashKind::nh_siphash) {
-    return nh_siphash::digest(nh_siphash::expanded_key(spec_.seed), key);
+    return nh_siphash::digest(spec_.seed, key);
   }
   return slower(key, spec_);
 }

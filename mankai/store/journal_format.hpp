@@ -14,6 +14,7 @@ namespace mankai {
 inline constexpr std::array<char, 8> kJournalMagic = {'M', 'K', 'J', 'R', 'N', 'L', '\x1a', '\n'};
 /// Version 1 has no short records; it is read, and continued as version 2.
 inline constexpr std::uint32_t kJournalVersion = 2;
+inline constexpr std::uint32_t kShortVersion = 2;
 [[nodiscard]] constexpr bool is_journal_version(std::uint32_t version) noexcept {
   return version >= 1 && version <= kJournalVersion;
 }

@@ -29,19 +29,20 @@ bool is_valid(const Superblock& block) noexcept {
   return block.magic == kJournalMagic && is_journal_version(block.version) && block.checksum == checksum_of(block);
 }
 
-// In another version only magic and version are at the same offsets.
-std::unexpected<Error> no_superblock(std::span<const std::byte> bytes) {
-  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
-    const auto block = load<Superblock>(bytes, superblock_offset(slot, 0));
-    if (block.magic == kJournalMagic && !is_journal_version(block.version)) {
-      return fail(ErrorCode::unsupported_version,
-                  "is a journal of version " + std::to_string(block.version) +
-                      ", and this library reads versions 1 to " + std::to_string(kJournalVersion) +
-                      "; use the version of Mankai that wrote it, or restore both files from a copy");
-    }
+// In another version only magic and version are at the same offsets. Damage to one copy does not make it another
+// version.
+Result<void> check_version(std::span<const std::byte> bytes, std::uint64_t slot) {
+  const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
+  const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
+  if (first.magic != kJournalMagic || is_journal_version(first.version) || second.magic != first.magic ||
+      second.version != first.version) {
+    return {};
   }
-  return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) +
-                                      " is valid; restore both files from a copy");
+  return fail(ErrorCode::unsupported_version, "is a journal of version " + std::to_string(first.version) +
+                                                  ", and this library reads versions 1 to " +
+                                                  std::to_string(kJournalVersion) +
+                                                  "; use the version of Mankai that wrote it, or restore both files "
+                                                  "from a copy");
 }
 
 std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
@@ -71,9 +72,13 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
                                         " bytes, within its superblocks of " + std::to_string(kFirstRecord) +
                                         " bytes; restore both files from a copy");
   }
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    MANKAI_TRY(check_version(bytes, slot));
+  }
   const auto newest = newest_superblock(bytes);
   if (!newest) {
-    return no_superblock(bytes);
+    return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) +
+                                        " is valid; restore both files from a copy");
   }
   // A process crash may tear one copy of a superblock, not both.
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
@@ -150,10 +155,10 @@ std::optional<JournalRecord> JournalReader::record_at(std::uint64_t at) const no
                        .position = {reinterpret_cast<const char*>(body.data()), header->position_bytes}};
 }
 
-// The record, if its sequence is one that it can have: not before the next one, and one for each record that can lie
+// The record, if its sequence is one that it can have: not before the next one, and one for each digest that can lie
 // between.
 std::optional<JournalRecord> JournalReader::short_record_at(std::uint64_t at) const noexcept {
-  if (records_.size() - at < sizeof(ShortHeader)) {
+  if (superblock_.version < kShortVersion || records_.size() - at < sizeof(ShortHeader)) {
     return std::nullopt;
   }
   const auto header = load<ShortHeader>(records_, at);
@@ -166,7 +171,7 @@ std::optional<JournalRecord> JournalReader::short_record_at(std::uint64_t at) co
   const auto payload = records_.subspan(at + sizeof(header), payload_bytes);
   const std::uint64_t ahead =
       ((header >> kTagBits) - checksum(payload, superblock_.salt + tag) - sequence_) << kTagBits >> kTagBits;
-  if (ahead > (at - at_) / short_record_bytes(sizeof(std::uint64_t))) {
+  if (ahead > (at - at_) / sizeof(Digest)) {
     return std::nullopt;
   }
   return JournalRecord{.offset = superblock_.start + at,
@@ -210,14 +215,16 @@ Result<JournalEnd> JournalReader::end(std::uint64_t file_sequence) const {
   // Short records are searched for where a writer leaves them: within a page after the last long one.
   std::uint64_t short_until = at_ + kJournalPage;
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
-    if (const auto later = at < short_until ? short_record_at(at) : std::nullopt;
-        later && later->sequence > file_sequence) {
-      end.reason = here + " is missing or was not written completely";
-      end.bytes_dropped = std::max(end.bytes_dropped, at + later->bytes - at_);
+    const auto later = header_at(at);
+    if (!later) {
+      if (const auto found = at < short_until ? short_record_at(at) : std::nullopt;
+          found && found->sequence > file_sequence) {
+        end.reason = here + " is missing or was not written completely";
+        end.bytes_dropped = std::max(end.bytes_dropped, at + found->bytes - at_);
+      }
       continue;
     }
-    const auto later = header_at(at);
-    if (!later || later->sequence + later->changes - 1 <= file_sequence) {
+    if (later->sequence + later->changes - 1 <= file_sequence) {
       continue;
     }
     if (later->durable >= sequence_) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mankai/file/file.hpp"
+#include "mankai/hash/checksum.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/journal_writer.hpp"
 
@@ -41,6 +42,16 @@ class JournalTest : public testing::Test {
       const std::uint64_t digest = journal.next_sequence();
       const Change change{.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
       ASSERT_TRUE(journal.append(change, mark));
+    }
+  }
+
+  // Writes both copies of a superblock, as a writer of its version does.
+  void write_superblock(Superblock superblock) const {
+    superblock.checksum = checksum(std::as_bytes(std::span(&superblock, 1)).first(offsetof(Superblock, checksum)));
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+      file.seekp(static_cast<std::streamoff>(superblock_offset(superblock.number, copy)));
+      file.write(reinterpret_cast<const char*>(&superblock), sizeof(superblock));
     }
   }
 
@@ -163,12 +174,38 @@ TEST_F(JournalTest, version_1_is_continued_as_the_present_one) {
     superblock = JournalReader::open(bytes().bytes())->superblock();
   }
   superblock.version = 1;
+  write_superblock(superblock);
   JournalWriter journal = JournalWriter::resume(path_, superblock, kFirstRecord + kLong, 2, system_calls()).value();
   append(journal, 2);
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   EXPECT_EQ(reader.superblock().version, kJournalVersion);
   EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2, 3}));
+  for (const std::uint64_t at : {0U, 2048U, 4096U, 4096U + 2048U}) {
+    Superblock copy{};
+    std::memcpy(&copy, region.bytes().data() + at, sizeof(copy));
+    EXPECT_EQ(copy.version, kJournalVersion) << at;
+  }
+}
+
+TEST_F(JournalTest, version_1_has_no_short_records) {
+  JournalWriter journal = create();
+  append(journal, 3);
+  const Region region = bytes();
+  Superblock superblock = JournalReader::open(region.bytes())->superblock();
+  superblock.version = 1;
+  JournalReader reader(superblock, region.bytes().subspan(kFirstRecord));
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1}));
+}
+
+TEST_F(JournalTest, a_superblock_of_a_later_version_is_not_passed_over) {
+  JournalWriter journal = create();
+  append(journal, 1);
+  Superblock superblock = JournalReader::open(bytes().bytes())->superblock();
+  superblock.version = kJournalVersion + 1;
+  ++superblock.number;
+  write_superblock(superblock);
+  EXPECT_EQ(JournalReader::open(bytes().bytes()).error().code, ErrorCode::unsupported_version);
 }
 
 TEST_F(JournalTest, a_torn_tail_is_dropped) {
@@ -204,6 +241,20 @@ TEST_F(JournalTest, a_hole_is_damage_where_a_later_record_vouches_and_a_crash_el
       EXPECT_NE(end.error().detail.find(std::to_string(kFirstRecord + kLong)), std::string::npos);
     }
   }
+}
+
+TEST_F(JournalTest, a_short_record_after_a_damaged_batch_is_found) {
+  JournalWriter journal = create();
+  append(journal, 1);
+  const std::vector<std::uint64_t> digests(100, 5);
+  ASSERT_TRUE(
+      journal.append({.operation = Operation::insert, .keys = 100, .payload = std::as_bytes(std::span(digests))}, {}));
+  append(journal, 1);
+  Region region = bytes();
+  region.bytes()[kFirstRecord + kLong] ^= std::byte{1};
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(reader.end()->bytes_dropped, journal.end() - (kFirstRecord + kLong));
 }
 
 TEST_F(JournalTest, old_records_are_none_after_a_restart) {

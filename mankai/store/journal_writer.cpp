@@ -21,8 +21,6 @@ void write_header(std::byte* at, std::uint64_t header) noexcept {
 constexpr std::uint64_t kFirstFileBytes = std::uint64_t{64} << 10;
 /// A journal doubles its size up to this step.
 constexpr std::uint64_t kMaxStepBytes = std::uint64_t{16} << 20;
-/// Room that each record leaves: for a commit with a position, and the zeros after it.
-constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
 
 void seal(Superblock& block) noexcept {
   block.checksum = checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
@@ -72,6 +70,9 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
   ++journal.superblock_.number;
   journal.write_superblock();
   MANKAI_TRY(journal.cut());
+  // The other slot may have version 1: a library that reads only that would take its older superblock for the current.
+  ++journal.superblock_.number;
+  journal.write_superblock();
   return journal;
 }
 
@@ -87,20 +88,6 @@ Result<void> JournalWriter::cut() {
   room_until_ = end_;
   has_holes_ = true;
   return reserve(0);
-}
-
-Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
-  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
-  const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());  // of a long one, at most
-  if (!has_room(bytes)) [[unlikely]] {
-    MANKAI_TRY(reserve(bytes));
-  }
-  if (can_be_short(change, mark)) {
-    write_short(change, mark.more_follows);
-  } else {
-    write_long(change, mark, static_cast<std::uint16_t>(change.operation));
-  }
-  return {};
 }
 
 void JournalWriter::remove_last(const Place& place) noexcept {
@@ -145,8 +132,6 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
   write_superblock();
 }
 
-bool JournalWriter::has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
-
 // A write through the mapping ends the process (SIGBUS) if the disk is full, so room is reserved first.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   if (has_room(bytes)) {
@@ -173,25 +158,41 @@ void JournalWriter::write_superblock() noexcept {
   }
 }
 
-bool JournalWriter::can_be_short(const Change& change, const Mark& mark) const noexcept {
+inline bool JournalWriter::can_be_short(const Change& change, const Mark& mark) const noexcept {
   static_assert(static_cast<std::uint16_t>(Operation::insert_until) <= kMaxShortOperation);
   return change.keys == 1 && end_ < short_until_ && mark.durable == last_durable_ && mark.position.empty() &&
          change.payload.size() <= kMaxShortWords * sizeof(std::uint64_t) && !change.payload.empty();
 }
 
 // Writes from back to front: the zeros that end the records, the payload, then the header, which makes it a record.
-void JournalWriter::write_short(const Change& change, bool more_follows) noexcept {
+inline void JournalWriter::write_short(const Change& change, bool more_follows) noexcept {
   std::byte* const at = file_.bytes().data() + end_;
-  const std::uint64_t bytes = short_record_bytes(change.payload.size());
   const std::uint64_t words = change.payload.size() / sizeof(std::uint64_t);
-  std::memset(at + bytes, 0, sizeof(RecordHeader));
-  std::ranges::copy(change.payload, at + sizeof(ShortHeader));
   const std::uint64_t tag = static_cast<std::uint64_t>(change.operation) | words << kShortWordsShift |
                             (more_follows ? kShortMoreFollows : 0U);
   const std::uint64_t check = checksum(change.payload, superblock_.salt + tag) + next_sequence_;
-  write_header(at, check << kTagBits | tag);
-  end_ += bytes;
+  end_ += short_record_bytes(change.payload.size());
   ++next_sequence_;
+  std::memset(file_.bytes().data() + end_, 0, sizeof(RecordHeader));
+  // Word by word, as callers have just written them: a wider load would wait until those stores have left the
+  // processor.
+#pragma GCC unroll 1
+  for (std::uint64_t word = 0; word < words; ++word) {
+    std::memcpy(at + sizeof(ShortHeader) + word * sizeof(std::uint64_t),
+                change.payload.data() + word * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  }
+  write_header(at, check << kTagBits | tag);
+  // The next records' lines: a lock that is released waits for all stores before it.
+  __builtin_prefetch(at + 4 * kCacheLineBytes, 1);
+}
+
+void JournalWriter::write(const Change& change, const Mark& mark) noexcept {
+  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
+  if (can_be_short(change, mark)) [[likely]] {
+    write_short(change, mark.more_follows);
+  } else {
+    write_long(change, mark, static_cast<std::uint16_t>(change.operation));
+  }
 }
 
 // As write_short. The first record that begins in the next page is long again.

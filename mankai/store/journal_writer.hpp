@@ -30,9 +30,18 @@ class JournalWriter {
   [[nodiscard]] static Result<JournalWriter> resume(const std::string& path, const Superblock& superblock,
                                                     std::uint64_t end, std::uint64_t next_sequence, FileCalls& calls);
 
-  /// Appends a record, a short one if it can be. Cost: a copy of the payload and its checksum; occasionally the file
-  /// grows. Errors: out_of_space, io; then nothing was appended.
-  [[nodiscard]] Result<void> append(const Change& change, const Mark& mark);
+  /// Whether there is room for a record of this size (record_bytes) and a commit.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
+  /// Makes that room; the file may grow. Errors: out_of_space, io.
+  [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
+  /// Writes a record, a short one if it can be. Cost: a copy of the payload and its checksum. Pre: room for a long one.
+  void write(const Change& change, const Mark& mark) noexcept;
+  /// Makes room and writes. Errors: as reserve's; then nothing was appended.
+  [[nodiscard]] Result<void> append(const Change& change, const Mark& mark) {
+    MANKAI_TRY(reserve(record_bytes(mark.position.size(), change.payload.size())));
+    write(change, mark);
+    return {};
+  }
   /// Where a record starts.
   struct Place {
     std::uint64_t end;
@@ -69,12 +78,12 @@ class JournalWriter {
   [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - superblock_.start; }
 
  private:
+  /// Room that each record leaves: for a commit with a position, and the zeros after it.
+  static constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
+
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
 
   [[nodiscard]] Result<void> cut();
-  /// Whether the reserved room suffices for a record of this size and a commit.
-  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept;
-  [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
   void write_superblock() noexcept;
   [[nodiscard]] bool can_be_short(const Change& change, const Mark& mark) const noexcept;
   void write_short(const Change& change, bool more_follows) noexcept;

@@ -121,8 +121,7 @@ Result<void> Store::advance(Time time) {
 }
 
 Result<void> Store::change(const Change& change, const Outcomes& outcomes) {
-  MANKAI_ASSERT(change.keys <= ChangeEncoder::kMaxKeys);
-  return impl_->change(change.keys, outcomes, [&](std::size_t, std::size_t) { return change; });
+  return change.keys == 0 ? Result<void>() : impl_->change(change, outcomes);
 }
 
 Result<void> Store::merge(const AnyFilter& other) {

@@ -88,7 +88,8 @@ struct ScalingHandle : scaling_bloom_t {
   void show_parts();
 };
 
-void set_errno(EraseResult result) noexcept;
+/// Sets errno if nothing was erased.
+[[nodiscard]] bool is_erased(EraseResult result) noexcept;
 
 /// Makes the handle of the store that `make` returns; NULL after an error, which is printed.
 template <class Handle>

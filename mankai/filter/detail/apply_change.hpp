@@ -46,16 +46,19 @@ class PayloadReader {
   bool is_good_ = true;
 };
 
-inline std::unexpected<Error> wrong(const Change& change, const std::string& why) {
+// Not inlined: that would double the cost of a change of one key.
+[[gnu::cold, gnu::noinline]] inline Result<void> wrong(const Change& change, const std::string& why) {
   return fail(ErrorCode::corrupt, "a change '" + std::string(name(change.operation)) + "' of " +
                                       std::to_string(change.keys) + " keys in " +
                                       std::to_string(change.payload.size()) + " bytes that " + why);
 }
 
-inline std::unexpected<Error> wrong_size(const Change& change) { return wrong(change, "its arrays do not fill"); }
+[[gnu::cold, gnu::noinline]] inline Result<void> wrong_size(const Change& change) {
+  return wrong(change, "its arrays do not fill");
+}
 
 template <class F>
-std::unexpected<Error> wrong_kind(const Change& change) {
+[[gnu::cold, gnu::noinline]] Result<void> wrong_kind(const Change& change) {
   return wrong(change, "is not one of a filter of kind " + std::string(F::kName));
 }
 
@@ -250,17 +253,6 @@ Result<void> insert_until(F& filter, const Change& change, std::span<bool> seen)
   return {};
 }
 
-/// The caller's results, or scratch space if the caller wants none.
-class EraseResults {
- public:
-  explicit EraseResults(std::span<EraseResult> asked) noexcept : asked_(asked) {}
-  std::span<EraseResult> of(std::size_t keys) noexcept { return asked_.empty() ? std::span(own_).first(keys) : asked_; }
-
- private:
-  std::span<EraseResult> asked_;
-  std::array<EraseResult, ChangeEncoder::kMaxKeys> own_;
-};
-
 template <class F>
 EraseResult erase_one(F& filter, Digest digest, std::span<const std::uint64_t> ids) {
   if constexpr (NumberedFilter<F>) {
@@ -271,28 +263,37 @@ EraseResult erase_one(F& filter, Digest digest, std::span<const std::uint64_t> i
   return filter.erase(digest);
 }
 
+// Not inlined: an erase of one key does not need its stack.
+template <class F>
+[[gnu::noinline]] void erase_batch(F& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids,
+                                   std::span<EraseResult> asked) {
+  std::array<EraseResult, ChangeEncoder::kMaxKeys> unasked;
+  const std::span<EraseResult> results = asked.empty() ? std::span(unasked).first(digests.size()) : asked;
+  if constexpr (NumberedFilter<F>) {
+    if (!ids.empty()) {
+      filter.erase(digests, ids, results);
+      return;
+    }
+  }
+  filter.erase(digests, results);
+}
+
 template <class F>
 Result<void> erase(F& filter, const Change& change, std::span<EraseResult> asked) {
   PayloadReader reader(change.payload);
   const auto digests = reader.take<Digest>(change.keys);
-  const bool has_ids = change.operation == Operation::erase_with_ids;
-  const auto ids = reader.take<std::uint64_t>(has_ids ? change.keys : 0);
+  const auto ids = reader.take<std::uint64_t>(change.operation == Operation::erase_with_ids ? change.keys : 0);
   if (!reader.is_done()) {
     return wrong_size(change);
   }
   if (digests.size() == 1) {
     const EraseResult result = erase_one(filter, digests.front(), ids);
-    std::ranges::fill(asked, result);
-    return {};
-  }
-  EraseResults results(asked);
-  if constexpr (NumberedFilter<F>) {
-    if (has_ids) {
-      filter.erase(digests, ids, results.of(change.keys));
-      return {};
+    if (!asked.empty()) {
+      asked.front() = result;
     }
+  } else {
+    erase_batch(filter, digests, ids, asked);
   }
-  filter.erase(digests, results.of(change.keys));
   return {};
 }
 

@@ -14,7 +14,7 @@ using Params = ScalableCountingBloom::Params;
 
 constexpr std::size_t kNoLimit = ~std::size_t{0};
 // A slice that is not the newest accepts late keys up to this multiple of its capacity.
-constexpr double kLateFactor = 2;
+constexpr std::uint64_t kLateFactor = 2;
 
 Growth growth_of(const Params& params) noexcept {
   return {.factor = params.growth_factor,
@@ -45,8 +45,8 @@ std::uint64_t last_of(std::uint64_t first, std::size_t count) noexcept {
 }
 
 // How many more keys fit into a slice, up to a multiple of its capacity.
-std::size_t room_in(const CountingBloom& slice, double factor) noexcept {
-  const auto most = static_cast<std::uint64_t>(factor * static_cast<double>(slice.capacity_keys()));
+std::size_t room_in(const CountingBloom& slice, std::uint64_t factor) noexcept {
+  const std::uint64_t most = factor * slice.capacity_keys();
   return static_cast<std::size_t>(most - std::min(most, slice.keys_inserted()));
 }
 
@@ -248,16 +248,12 @@ void ScalableCountingBloom::note_ids(std::size_t slice, std::uint64_t greatest) 
 }
 
 // The first slice's range begins at the first id.
-Result<void> ScalableCountingBloom::check_id(std::uint64_t id) const {
-  if (id > kMaxId) {
-    return fail(ErrorCode::invalid_argument,
-                "an id of " + std::to_string(id) + " is impossible: the greatest is " + std::to_string(kMaxId));
-  }
-  if (id < first_id()) {
-    return fail(ErrorCode::invalid_argument, "an id of " + std::to_string(id) + " is below the filter's first, " +
-                                                 std::to_string(first_id()) + ": create it with a lower first id");
-  }
-  return {};
+Result<void> ScalableCountingBloom::refuse_id(std::uint64_t id) const {
+  return fail(ErrorCode::invalid_argument,
+              "an id of " + std::to_string(id) +
+                  (id > kMaxId ? " is impossible: the greatest is " + std::to_string(kMaxId)
+                               : " is below the filter's first, " + std::to_string(first_id()) +
+                                     ": create it with a lower first id"));
 }
 
 void ScalableCountingBloom::prefetch(Digest digest, std::uint64_t id) const noexcept {
@@ -296,6 +292,9 @@ KeyCount ScalableCountingBloom::estimate(Digest digest) const noexcept {
 }
 
 EraseResult ScalableCountingBloom::erase(Digest digest, std::uint64_t id) noexcept {
+  if (const std::size_t owner = sole_owner(id); owner != slice_count()) [[likely]] {
+    return slices()[owner].erase(digest);
+  }
   std::size_t holder = slice_count();
   for (std::size_t i = 0; i < slice_count(); ++i) {
     if (owns(i, id) && slices()[i].may_contain(digest)) {

@@ -89,7 +89,9 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   [[nodiscard]] CountingLayout layout() const noexcept { return static_cast<CountingLayout>(params().layout); }
 
   /// Errors: invalid_argument for an id below every slice's first or above kMaxId.
-  [[nodiscard]] Result<void> check_id(std::uint64_t id) const;
+  [[nodiscard]] Result<void> check_id(std::uint64_t id) const {
+    return first_id() <= id && id <= kMaxId ? Result<void>() : refuse_id(id);
+  }
   /// Errors: invalid_argument, as check_id; std::bad_alloc if a slice cannot be allocated. Both leave the filter
   /// unchanged. Beyond the last possible slice the false-positive rate rises instead.
   [[nodiscard]] Result<void> insert(Digest digest, std::uint64_t id);
@@ -164,6 +166,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   static Result<void> check_header(const ImageHeader& header);
   static Result<void> check_slice(const ImageHeader& outer, const CountingBloom& slice, std::size_t index);
 
+  [[nodiscard, gnu::cold]] Result<void> refuse_id(std::uint64_t id) const;
   [[nodiscard]] bool owns(std::size_t slice, std::uint64_t id) const noexcept;
   [[nodiscard]] std::size_t newest_from(std::uint64_t id) const noexcept;
   [[nodiscard]] std::size_t sole_owner(std::uint64_t id) const noexcept;

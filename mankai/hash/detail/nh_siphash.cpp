@@ -169,7 +169,7 @@ HWY_EXPORT(expand_seed);
 
 __extension__ using Wide = unsigned __int128;
 
-void absorb(SipHash13& hash, Wide sum) noexcept {
+[[gnu::always_inline]] inline void absorb(SipHash13& hash, Wide sum) noexcept {
   hash.absorb(static_cast<std::uint64_t>(sum));
   hash.absorb(static_cast<std::uint64_t>(sum >> 64));
 }
@@ -239,11 +239,16 @@ bool is_long(std::uint64_t /*number*/) noexcept { return false; }
 }
 
 template <class Key>
-Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
+[[gnu::always_inline]] inline Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
   SipHash13 hash(key.state);
   absorb(hash, sum_of(key, text));
   return finish(hash, 1);
 }
+
+[[gnu::always_inline]] inline Digest digest(const ExpandedKey& key, std::string_view text) noexcept {
+  return is_long(text) ? long_digest(key, text) : digest_of(key, text);
+}
+Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, number); }
 
 void ask_for(std::string_view text) noexcept {
   prefetch_line(text.data());
@@ -307,11 +312,9 @@ const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexce
   return cached_key<ExpandedKey, expand>(seed);
 }
 
-Digest digest(const ExpandedKey& key, std::string_view text) noexcept {
-  return is_long(text) ? long_digest(key, text) : digest_of(key, text);
+Digest digest(const std::array<std::uint64_t, 2>& seed, std::string_view text) noexcept {
+  return digest(cached_key<ExpandedKey, expand>(seed), text);
 }
-
-Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, number); }
 
 void digests(const ExpandedKey& key, std::span<const std::string_view> texts, std::span<Digest> digests) noexcept {
   digest_each(key, texts, digests);

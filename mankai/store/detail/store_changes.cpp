@@ -35,6 +35,14 @@ Result<void> Store::Impl::resume_journal(const detail::JournalState& state) {
   return start_workers();
 }
 
+Result<void> Store::Impl::make_ready(std::uint64_t bytes) {
+  if (is_in_memory()) {
+    return check_usable();
+  }
+  MANKAI_TRY(start_writing());
+  return journal_->reserve(bytes);
+}
+
 // The disk has the journal before the file is marked as open. Each journal has its own id, so that the journal of one
 // copy of a file is never taken for that of another copy.
 Result<void> Store::Impl::start_writing() {
@@ -84,39 +92,24 @@ Result<void> Store::Impl::mark_file(FileState state) {
   return {};
 }
 
-Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
-  const auto before = journal_ ? journal_->place() : JournalWriter::Place{};
-  const bool had_uncommitted = std::exchange(has_uncommitted_, true);
+Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
+  std::unique_lock<std::mutex> lock(change_mutex_);
+  auto changed = change_window(change, outcomes, is_in_batch_);
+  return changed ? finish(lock) : changed;
+}
+
+// The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.
+Result<void> Store::Impl::undo(const Change& change, const JournalWriter::Place& before, const Error& error) {
   if (is_in_memory()) {
-    changes_in_memory_ += change.keys;
-  } else if (auto appended = journal_->append(
-                 change, {.durable = journal_.durable(), .position = {}, .more_follows = more_follows});
-             !appended) {
-    has_uncommitted_ = had_uncommitted;
-    return appended;
+    changes_in_memory_ -= change.keys;
+  } else {
+    journal_->remove_last(before);
   }
-  std::unique_lock<std::shared_mutex> lock(reader_mutex_, std::defer_lock);
-  if (readers_need_lock_) {
-    lock.lock();
-  }
-  try {
-    if (auto applied = filter_.apply(change, outcomes); !applied) {
-      // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.
-      has_uncommitted_ = had_uncommitted;
-      if (is_in_memory()) {
-        changes_in_memory_ -= change.keys;
-      } else {
-        journal_->remove_last(before);
-      }
-      return std::unexpected(applied.error().within(path_));
-    }
-  } catch (const std::bad_alloc&) {
-    return journal_.give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
-  }
-  if (!more_follows) {
-    note_commit();
-  }
-  return {};
+  return std::unexpected(error.within(path_));
+}
+
+Result<void> Store::Impl::give_up_growth() {
+  return journal_.give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
 }
 
 // A commit of only a position takes a sequence number, too: it shows whether the image has the position.

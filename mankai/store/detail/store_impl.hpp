@@ -43,6 +43,9 @@ class Store::Impl {
 
   Result<void> resume_journal(const detail::JournalState& state);
 
+  /// Makes a change that is already encoded.
+  Result<void> change(const Change& change, const Outcomes& outcomes);
+  /// Makes a change per window of keys, which `encode(begin, count)` encodes.
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
@@ -84,12 +87,11 @@ class Store::Impl {
   // With change_mutex_ held:
   [[nodiscard]] Result<void> check_usable() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
-  [[nodiscard]] Result<void> make_ready() {
-    if (journal_ && !is_closed_ && !journal_.has_failed()) [[likely]] {
-      return {};
-    }
-    return is_in_memory() ? check_usable() : start_writing();
+  /// Whether the journal takes a record of this size as it is.
+  [[nodiscard]] bool is_ready(std::uint64_t bytes) const noexcept {
+    return journal_ && !is_closed_ && !journal_.has_failed() && journal_->has_room(bytes);
   }
+  [[gnu::cold]] Result<void> make_ready(std::uint64_t bytes);
   Result<void> start_writing();
   Result<void> make_journal();
   Result<void> sync_new_journal(JournalWriter& journal) const;
@@ -97,7 +99,15 @@ class Store::Impl {
   Result<void> close_files();
   template <class Encode>
   Result<Change> encoded(const Encode& encode, std::size_t begin, std::size_t count) const;
-  Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
+  /// Ends a change, and waits for the disk if it must be durable now.
+  Result<void> finish(std::unique_lock<std::mutex>& lock) {
+    const bool must_sync = options_.durability == Durability::always && !is_in_batch_;
+    lock.unlock();
+    return must_sync ? sync() : Result<void>{};
+  }
+  [[gnu::always_inline]] Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
+  [[gnu::cold]] Result<void> undo(const Change& change, const JournalWriter::Place& before, const Error& error);
+  [[gnu::cold]] Result<void> give_up_growth();
   Result<void> append_commit(std::string_view position);
   void note_commit();
   void note_position(std::string_view position);
@@ -158,10 +168,38 @@ class Store::Impl {
   detail::Worker syncer_;
 };
 
+inline Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
+  if (const std::uint64_t bytes = record_bytes(0, change.payload.size()); !is_ready(bytes)) [[unlikely]] {
+    MANKAI_TRY(make_ready(bytes));
+  }
+  JournalWriter::Place before{};
+  if (!is_in_memory()) [[likely]] {
+    before = journal_->place();
+    journal_->write(change, {.durable = journal_.durable(), .more_follows = more_follows});
+  } else {
+    changes_in_memory_ += change.keys;
+  }
+  std::unique_lock<std::shared_mutex> lock(reader_mutex_, std::defer_lock);
+  if (readers_need_lock_) {
+    lock.lock();
+  }
+  try {
+    if (auto applied = filter_.apply(change, outcomes); !applied) [[unlikely]] {
+      return undo(change, before, applied.error());
+    }
+  } catch (const std::bad_alloc&) {
+    return give_up_growth();
+  }
+  has_uncommitted_ = true;
+  if (!more_follows) {
+    note_commit();
+  }
+  return {};
+}
+
 template <class Encode>
 Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
   std::unique_lock<std::mutex> lock(change_mutex_);
-  MANKAI_TRY(make_ready());
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
@@ -176,9 +214,7 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
       return changed;
     }
   }
-  const bool must_sync = options_.durability == Durability::always && !is_in_batch_;
-  lock.unlock();
-  return must_sync ? sync() : Result<void>{};
+  return finish(lock);
 }
 
 template <class Encode>
