@@ -140,7 +140,7 @@ class Floor {
   Line& line_of(Digest digest) { return lines_[fastrange(digest.value, lines_.size())]; }
   void change(Digest digest, std::uint64_t more) {
     Line& line = line_of(digest);
-    __builtin_prefetch(&line, 1);
+    prefetch_line(&line);
     const std::scoped_lock lock(mutex_);
     journal_[next_] = {digest.value, more};
     next_ = (next_ + 1) % journal_.size();

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "mankai/hash/hasher.hpp"
@@ -183,7 +184,7 @@ inline void JournalWriter::write_short(const Change& change, bool more_follows) 
   }
   write_header(at, check << kTagBits | tag);
   // The next records' lines: a lock that is released waits for all stores before it.
-  __builtin_prefetch(at + 4 * kCacheLineBytes, 1);
+  prefetch_line(at + 4 * kCacheLineBytes);
 }
 
 void JournalWriter::write(const Change& change, const Mark& mark) noexcept {
