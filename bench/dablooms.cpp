@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,6 +23,7 @@
 
 #include "bench/names.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/base/region.hpp"
 #include "mankai/c/dablooms.h"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
@@ -126,7 +128,10 @@ class Floor {
   static constexpr const char* kName = "floor";
 
   Floor(const Library& /*library*/, std::size_t keys, const std::string& /*path*/)
-      : hash_(HashSpec::random()), lines_(CountingBloom::create({.keys = keys, .fpr = kRate})->cells_bytes() / 64) {}
+      : hash_(HashSpec::random()),
+        cells_(Region::allocate(system_memory(), CountingBloom::create({.keys = keys, .fpr = kRate})->cells_bytes())
+                   .value()),
+        lines_(reinterpret_cast<Line*>(cells_.bytes().data()), cells_.size() / sizeof(Line)) {}
   void add(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), 1); }
   void check(std::string_view key, std::uint64_t /*id*/) { found_ += line_of(hash_(key)).counters[0]; }
   void remove(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), ~std::uint64_t{0}); }
@@ -134,7 +139,7 @@ class Floor {
 
  private:
   struct alignas(kCacheLineBytes) Line {
-    std::array<std::uint64_t, 8> counters{};
+    std::array<std::uint64_t, 8> counters;
   };
 
   Line& line_of(Digest digest) { return lines_[fastrange(digest.value, lines_.size())]; }
@@ -148,7 +153,8 @@ class Floor {
   }
 
   Hasher hash_;
-  std::vector<Line> lines_;
+  Region cells_;
+  std::span<Line> lines_;
   std::vector<std::array<std::uint64_t, 2>> journal_{std::size_t{64} << 16U};
   std::size_t next_ = 0;
   std::uint64_t found_ = 0;
