@@ -8,7 +8,6 @@ medians. BENCH_SCALE (1) makes the inputs smaller, to try it out; BENCH_STRICT=1
 """
 import os
 import pathlib
-import shlex
 import shutil
 import statistics
 import subprocess
@@ -65,8 +64,7 @@ def opening(mankai, folder):
 
 
 def threads(mankai, folder):
-    """Commands with --threads, on two compressed files each, and as the limit two processes of one thread with a file
-    each. guard checks by the guard that was built before."""
+    """Commands with --threads, on two compressed files each; guard checks by the guard that was built before."""
     texts = [subprocess.run([mankai, *command, "--help"], capture_output=True, check=True, text=True).stdout
              for command in (["dedup"], ["hot"], ["guard", "check"])]
     if os.cpu_count() < 2 or not all("--threads" in text for text in texts):
@@ -76,15 +74,10 @@ def threads(mankai, folder):
             make(mankai, folder, what, URLS // 8, f"{what}{seed}", ("--seed", seed))
             subprocess.run(["gzip", "-1", f"{what}{seed}"], cwd=folder, check=True)
     urls, logs = ["urls1.gz", "urls2.gz"], ["log1.gz", "log2.gz"]
-    commands = {"dedup": (["dedup"], urls), "hot": (["hot"], logs),
-                "guard check": (["guard", "check", "list.mkg"], [f"--input={url}" for url in urls])}
-    runs = {}
-    for name, (command, files) in commands.items():
-        for count in (1, 2):
-            runs[f"{name}, {count} thread{'s' * (count > 1)}"] = [mankai, *command, "--threads", str(count), *files]
-        alone = [shlex.join([mankai, *command, "--threads", "1", file]) for file in files]
-        runs[f"{name}, 2 processes"] = ["sh", "-c", f"{alone[0]} & {alone[1]} && wait"]
-    return runs
+    commands = {"dedup": ["dedup", *urls], "hot": ["hot", *logs],
+                "guard check": ["guard", "check", "list.mkg", *(word for url in urls for word in ("--input", url))]}
+    return {f"{name}, {count} thread{'s' * (count > 1)}": [mankai, *command, "--threads", str(count)]
+            for name, command in commands.items() for count in (1, 2)}
 
 
 def main():

@@ -55,28 +55,29 @@ def series(results):
     return found
 
 
-def measure(ours, target, found):
-    """Returns (value, of which series, of how many) of the worst series that match `ours`; none: 0 of them."""
-    sense, _, *unit = target["wanted"].split()
-    got = []
-    for name, samples in found.items():
-        if not (match := re.fullmatch(ours, name)):
+def pairs(target, found):
+    """Yields (name, ours, rival's name, theirs, limit) for all series that a target compares; none are None."""
+    for name, ours in found.items():
+        if not (match := re.fullmatch(target["ours"], name)):
             continue
-        if not target["theirs"]:
-            got.append((statistics.median(samples) / UNITS[unit[0] if unit else ""], name))
-            continue
-        rivals = re.compile(match.expand(target["theirs"]))
-        for rival, theirs in found.items():
-            if rivals.fullmatch(rival):
-                pairs = zip(samples, theirs) if sense == "<=" else zip(theirs, samples)
-                got.append((statistics.median(one / other for one, other in pairs), rival))
-    return (*(max if sense == "<=" else min)(got, default=(0, "")), len(got))
+        limit = found.get(match.expand(target.get("limit") or ""))
+        rivals = [None]
+        if target["theirs"]:
+            pattern = re.compile(match.expand(target["theirs"]))
+            rivals = [rival for rival in found if pattern.fullmatch(rival)]
+        for rival in rivals:
+            yield name, ours, rival, found.get(rival), limit
 
 
 def judge(target, found):
     """Returns the row of a target."""
     sense, wanted, *unit = target["wanted"].split()
-    row = [target["work"], target["against"], target["wanted"]]
+
+    def value(ours, theirs):
+        if theirs is None:
+            return statistics.median(ours) / UNITS[unit[0] if unit else ""]
+        sides = zip(ours, theirs) if sense == "<=" else zip(theirs, ours)
+        return statistics.median(one / other for one, other in sides)
 
     def shown(value):
         return " ".join([f"{value:.3g}", *unit])
@@ -84,12 +85,16 @@ def judge(target, found):
     def meets(value):
         return value <= float(wanted) if sense == "<=" else value >= float(wanted)
 
-    value, where, count = measure(target["ours"], target, found)
-    if count == 0:
+    got = [(value(ours, theirs), rival or name, limit and value(limit, theirs))
+           for name, ours, rival, theirs, limit in pairs(target, found)]
+    row = [target["work"], target["against"], target["wanted"]]
+    if not got:
         return [*row, "", "", "", "not measured"]
-    limit, _, limits = measure(target["limit"], target, found) if target.get("limit") else (0, "", 0)
-    verdict = "met" if meets(value) else "**MISSED**" if limits == 0 or meets(limit) else "**MISSED**, out of reach"
-    return [*row, shown(value), shown(limit) if limits else "", where if count > 1 else "", verdict]
+    worst, where, limit = (max if sense == "<=" else min)(got, key=lambda one: one[0])
+    missed = [limit for value, _, limit in got if not meets(value)]
+    out_of_reach = all(limit and not meets(limit) for limit in missed)
+    verdict = "met" if not missed else "**MISSED**, out of reach" if out_of_reach else "**MISSED**"
+    return [*row, shown(worst), shown(limit) if limit else "", where if len(got) > 1 else "", verdict]
 
 
 def targets(results):

@@ -226,6 +226,9 @@ class Pipeline {
         if (unparsed_.size() > waiting_) {
           parse_one(lock);
         } else if (const std::size_t index = readable_input(); index < inputs_.size()) {
+          if (!unparsed_.empty()) {
+            work_.notify_one();  // a reader may take long
+          }
           read(index, lock);
         } else if (!unparsed_.empty()) {
           parse_one(lock);

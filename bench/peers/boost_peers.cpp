@@ -48,7 +48,6 @@ void add_rows(Peers<Key>& peers) {
   using Multi32 = bloom::filter<Key, 1, bloom::fast_multiblock32<8>, 0, Hash>;
   using Multi64 = bloom::filter<Key, 1, bloom::fast_multiblock64<8>, 0, Hash>;
   using Classic = bloom::filter<Key, 7, bloom::block<unsigned char, 1>, 0, Hash>;
-  using Classic10 = bloom::filter<Key, 10, bloom::block<unsigned char, 1>, 0, Hash>;  // as ours at 0.1%
   peers.push_back({.name = "boost fast_multiblock32<8>",
                    .version = BOOST_LIB_VERSION,
                    .create = create<Key, BoostFilter<Key, Multi32>>,
@@ -61,11 +60,6 @@ void add_rows(Peers<Key>& peers) {
                    .version = BOOST_LIB_VERSION,
                    .slowness = 2,
                    .create = create<Key, BoostFilter<Key, Classic>>,
-                   .missing = {}});
-  peers.push_back({.name = "boost classic k=10",
-                   .version = BOOST_LIB_VERSION,
-                   .slowness = 2,
-                   .create = create<Key, BoostFilter<Key, Classic10>>,
                    .missing = {}});
 }
 

@@ -118,8 +118,8 @@ struct DecaySteps {
   }
 };
 
-// So many buckets that few have more than one step. There are twice as many as steps, or one per cell, so number of
-// steps and place fit in 32 bits.
+// So many buckets that few have more than one step. There are two to four times as many as steps, or one per cell, so
+// number of steps and place fit in 32 bits.
 [[maybe_unused]] unsigned bucket_shift(std::uint32_t steps, std::uint32_t largest) noexcept {
   unsigned shift = 0;
   while (largest >> (shift + 1) > 2 * steps) {

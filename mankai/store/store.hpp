@@ -110,6 +110,7 @@ class Store {
   /// Shape:   ids, times, values and results have one element per key.
   /// Errors:  those of the encoder, and io or out_of_space if the journal cannot be written. Keys are applied in
   ///          windows of 4096: after an error the windows before it are applied and journaled, and no later key is.
+  ///          Without keys there is no error.
   [[nodiscard]] Result<void> insert(Keys keys);
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const std::uint64_t> ids);
   /// For kinds that keep names: the time of each key.

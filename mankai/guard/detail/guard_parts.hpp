@@ -58,6 +58,8 @@ struct BaseBytes {
 class GuardImage {
  public:
   GuardImage(const GuardParts& parts, const BaseBytes& base);
+  GuardImage(const GuardImage&) = delete;  // sections_ are of its own bytes
+  GuardImage& operator=(const GuardImage&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return header_.bytes; }
   /// Pre: size() bytes of zeros.

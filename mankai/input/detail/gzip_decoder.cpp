@@ -2,7 +2,6 @@
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -16,12 +15,11 @@ namespace {
 
 constexpr std::uint32_t kReservedFlags = 0xE0;  // RFC 1952, section 2.3.1.2
 
-// RFC 1952, section 2.3.1
+// RFC 1952, section 2.3.1: little-endian, as all that is copied in this library.
 struct GzipTrailer {
   std::uint32_t crc = 0;
   std::uint32_t length = 0;
 };
-static_assert(std::endian::native == std::endian::little, "a trailer is little-endian and copied as it is");
 
 // ISA-L counts in 32 bits, and adds to a count before it compares it.
 std::uint32_t clamp_length(std::size_t length) {

@@ -199,6 +199,9 @@ inline Result<void> Store::Impl::change_window(const Change& change, const Outco
 
 template <class Encode>
 Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
+  if (keys == 0) {
+    return {};
+  }
   std::unique_lock<std::mutex> lock(change_mutex_);
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
