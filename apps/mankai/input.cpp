@@ -55,7 +55,7 @@ Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest
 namespace {
 
 Result<std::uint64_t> parse_line_bytes(std::string_view text) {
-  auto bytes = parse_count(text);
+  auto bytes = parse_bytes(text);
   if (bytes && *bytes == 0) {
     return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is too small; give at least 1");
   }

@@ -180,7 +180,8 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
 void warn_of_ignored_bytes(const std::string& label, std::uint64_t bytes, Progress& progress) {
   if (bytes > 0) {
     progress.clear();
-    say(label + ": " + std::to_string(bytes) + " bytes after the gzip data were ignored");
+    say("warning: " + label + ": " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes") +
+        " after the gzip data were ignored; gzip -t tests the file");
   }
 }
 
