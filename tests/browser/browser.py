@@ -94,7 +94,7 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         return page
 
-    def call(self, method, session=None, **parameters):
+    def call(self, method, session=None, patience=PATIENCE, **parameters):
         """Sends a command and returns its result."""
         self._next_id += 1
         number = self._next_id
@@ -105,19 +105,19 @@ class Browser:
                 data = data[os.write(self._commands, data):]
         except BrokenPipeError:
             raise BrowserError(f"the browser has gone before {method}: {self._last_words()}") from None
-        self.wait(lambda: number in self._answered, method)
+        self.wait(lambda: number in self._answered, method, patience)
         answer = self._answered.pop(number)
         if "error" in answer:
             raise BrowserError(f"{method}: {answer['error'].get('message')}")
         return answer["result"]
 
-    def wait(self, is_done, what):
+    def wait(self, is_done, what, patience=PATIENCE):
         """Takes messages until `is_done` says so."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while not is_done():
             ready, _, _ = select.select([self._answers], [], [], max(0, deadline - time.monotonic()))
             if not ready:
-                raise BrowserError(f"no answer within {PATIENCE} s: {what}: {self._last_words()}")
+                raise BrowserError(f"no answer within {patience} s: {what}: {self._last_words()}")
             data = os.read(self._answers, 1 << 16)
             if not data:
                 raise BrowserError(f"the browser has gone during {what}: {self._last_words()}")
@@ -223,5 +223,11 @@ class Page:
 
     def screenshot(self, path):
         """Writes the whole page, from its top to its end, as a PNG."""
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
+        for patience in (20, 40, PATIENCE):
+            try:
+                answer = self.call("Page.captureScreenshot", patience=patience, format="png", captureBeyondViewport=True)
+                break
+            except BrowserError:  # Chromium may wait for a frame that never comes
+                if patience == PATIENCE:
+                    raise
+        pathlib.Path(path).write_bytes(base64.b64decode(answer["data"]))
