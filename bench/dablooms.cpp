@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "bench/names.hpp"
+#include "bench/peers/clock.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/base/region.hpp"
 #include "mankai/c/dablooms.h"
@@ -39,12 +39,6 @@ constexpr std::size_t kLargeRounds = 3;
 constexpr std::array kCallNames = {"add", "check", "remove"};
 using Keys = std::vector<std::string_view>;
 using Nanoseconds = std::array<double, kCallNames.size()>;
-
-double cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 class Library {
  public:
@@ -163,11 +157,11 @@ class Floor {
 
 template <class Call>
 double spent(const Keys& keys, const Call& call) {
-  const double start = cpu_ns();
+  const double start = thread_cpu_ns();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     call(keys[i], i);
   }
-  return cpu_ns() - start;
+  return thread_cpu_ns() - start;
 }
 
 template <class Bloom>

@@ -10,7 +10,6 @@
 ///
 /// Inline functions that call these must be always-inline too, as in block_ops_inline.hpp.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "mankai/hash/digest.hpp"
@@ -25,7 +24,9 @@ namespace mankai::kernel {
 /// Whether all of the key's cells are set.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_single(const std::uint64_t* words, const BloomShape& shape,
                                                                  Digest digest) noexcept {
-  if (shape.field_bits != 0) [[unlikely]] {
+  constexpr std::uint32_t kTogether = 3;
+  if (shape.field_bits != 0 || shape.cell_count / 8 <= kNearBytes || shape.k <= kTogether) {
+    // All k: a branch that is mispredicted takes longer than the other bits.
     return reference::may_contain(words, shape, digest);
   }
   probes::CellSequence cells(digest);
@@ -34,14 +35,6 @@ namespace mankai::kernel {
     return load_word(words + cell / 64) >> (cell % 64) & 1U;
   };
   std::uint64_t all = 1;
-  constexpr std::uint32_t kTogether = 3;
-  if (shape.cell_count / 8 <= kNearBytes || shape.k <= kTogether) {
-    // All k: a branch that is mispredicted takes longer than the other bits.
-    for (std::uint32_t i = 0; i < shape.k; ++i) {
-      all &= next_bit();
-    }
-    return all != 0;
-  }
   // Absent keys end after a few lines: after three with one branch, which is mispredicted for one in eight of them, and
   // after one for half of them. At present keys branches let the next keys' lines be fetched by prediction.
   for (std::uint32_t i = 0; i < kTogether; ++i) {

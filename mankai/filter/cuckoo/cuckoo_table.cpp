@@ -109,8 +109,6 @@ class CuckooTable::Code {
   [[gnu::always_inline]] static void fetch(const Key& key) noexcept {
     prefetch_line(key.low[0]);
     prefetch_line(key.low[1]);
-    // A function without an effect but prefetches is removed by g++ 12.
-    asm volatile("" : : "r"(key.low[0]));
   }
 
   [[gnu::always_inline]] [[nodiscard]] bool contains(const Key& key) const noexcept {
