@@ -428,6 +428,24 @@ HWY_INLINE void fill_last(std::span<std::uint32_t> last, std::uint32_t stuck, co
   }
 }
 
+// Replaces cells of 16 bits by their entries of a table, which one more entry follows: a lane reads two, and keeps one.
+HWY_INLINE void map_values(std::uint64_t* words, std::size_t count, const Cell16* values) {
+  const Tag32 d;
+  const Tag64 d64;
+  const hn::RebindToSigned<Tag32> di;
+  const auto* entries = reinterpret_cast<const std::uint32_t*>(values);
+  const auto entry = hn::Set(d, largest_cell(16));
+  const std::size_t lanes = hn::Lanes(d64);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector32 cells = hn::BitCast(d, hn::LoadU(d64, words + i));
+    const Vector32 even = hn::GatherOffset(d, entries, hn::BitCast(di, hn::ShiftLeft<1>(hn::And(cells, entry))));
+    const Vector32 odd = hn::GatherOffset(d, entries, hn::BitCast(di, hn::ShiftLeft<1>(hn::ShiftRight<16>(cells))));
+    hn::StoreU(hn::BitCast(d64, hn::Or(hn::And(even, entry), hn::ShiftLeft<16>(odd))), d64, words + i);
+  }
+  map_cells<Cell16>(words + i, count - i, ValueTable<Cell16>{values});
+}
+
 // Looks up cells in vectors, then those of buckets with several steps.
 HWY_INLINE void map_steps(std::uint64_t* words, std::size_t count, const DecaySteps& steps) {
   const Tag32 d;
@@ -519,14 +537,18 @@ void decay_rounding(std::uint64_t* words, std::size_t count, const DecayStep& st
     // A table of all values.
     constexpr std::size_t kTableWords = (std::size_t{1} << kWidth) * sizeof(Cell) / sizeof(std::uint64_t);
     if (epochs.count >= kEpochsPerLookup && count >= 2 * kTableWords) {
-      const std::unique_ptr<std::uint64_t[]> table(new (std::nothrow) std::uint64_t[kTableWords]);
+      const std::unique_ptr<std::uint64_t[]> table(new (std::nothrow) std::uint64_t[kTableWords + 1]);
       if (table != nullptr) {
         auto* values = cells_in<Cell>(table.get());
         for (std::uint32_t value = 0; value <= largest; ++value) {
           store_cell(values + value, value);
         }
         decay_rounding<Cell, kRounding>(table.get(), kTableWords, step, epochs);
-        map_cells<Cell>(words, count, ValueTable<Cell>{values});
+        if constexpr (kWidth == 16) {
+          map_values(words, count, values);
+        } else {
+          map_cells<Cell>(words, count, ValueTable<Cell>{values});
+        }
         return;
       }
     }
