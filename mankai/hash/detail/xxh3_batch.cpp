@@ -44,10 +44,7 @@ constexpr auto kShiftOfLength = [] {
 }();
 
 // No branch: which keys are long is not predictable.
-constexpr unsigned shift_of(std::size_t bytes) {
-  const std::size_t all_if_long = std::size_t{0} - static_cast<std::size_t>(bytes >= kLengths);
-  return kShiftOfLength[(bytes | all_if_long) % kLengths];
-}
+constexpr unsigned shift_of(std::size_t bytes) { return kShiftOfLength[std::min(bytes, kLengths - 1)]; }
 
 // [Collet2019]
 constexpr std::uint64_t kLengthFactor = 0x9e3779b185ebca87U;
@@ -81,22 +78,44 @@ class Sorted {
  public:
   static constexpr std::size_t kMost = kWindow + kLanes - 1;
 
-  // Not inlined, so that the loop keeps its registers.
-  HWY_NOINLINE explicit Sorted(std::span<const std::string_view> keys) {
-    std::uint64_t ends = 0;
+  void begin(std::span<const std::string_view> keys) {
+    keys_ = keys;
+    taken_ = 0;
+    ends_ = 0;
     for (std::size_t sort = 0; sort < kSorts; ++sort) {
-      ends |= start(sort) << (kEndBits * sort);
+      ends_ |= start(sort) << (kEndBits * sort);
     }
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const unsigned shift = shift_of(keys[i].size());
-      const std::size_t place = ends >> shift & kEndMask;
-      numbers_[place] = static_cast<std::uint8_t>(i);
-      firsts_[place] = reinterpret_cast<const std::uint8_t*>(keys[i].data());
-      lengths_[place] = keys[i].size();
-      ends += std::uint64_t{1} << shift;
+  }
+
+  // Sorts so many more keys, if the window has them, and asks for their bytes. Between vector instructions, which leave
+  // the units for it idle, this takes less time than alone.
+  template <std::size_t kCount>
+  HWY_INLINE void take() {
+    if (keys_.size() - taken_ >= kCount) {
+      std::uint64_t ends = ends_;
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::string_view key = keys_[taken_ + i];
+        const unsigned shift = shift_of(key.size());
+        const std::size_t place = ends >> shift & kEndMask;
+        numbers_[place] = static_cast<std::uint8_t>(taken_ + i);
+        firsts_[place] = reinterpret_cast<const std::uint8_t*>(key.data());
+        lengths_[place] = key.size();
+        ends += std::uint64_t{1} << shift;
+        prefetch_line(key.data());
+        prefetch_line(key.data() + kCacheLineBytes);
+      }
+      ends_ = ends;
+      taken_ += kCount;
+    }
+  }
+
+  // Sorts the rest.
+  void finish() {
+    while (taken_ < keys_.size()) {
+      take<1>();
     }
     for (std::size_t sort = 0; sort < kSorts; ++sort) {
-      const std::size_t end = ends >> (kEndBits * sort) & kEndMask;
+      const std::size_t end = ends_ >> (kEndBits * sort) & kEndMask;
       counts_[sort] = end - start(sort);
       if (sort != kOther && counts_[sort] != 0) {
         std::fill_n(firsts_ + end, kLanes - 1, firsts_[end - 1]);
@@ -113,6 +132,9 @@ class Sorted {
  private:
   HWY_INLINE static constexpr std::size_t start(std::size_t sort) { return kMost * sort; }
 
+  std::span<const std::string_view> keys_;
+  std::size_t taken_;
+  std::uint64_t ends_;
   std::uint8_t numbers_[kSorts * kMost];
   const std::uint8_t* firsts_[kSorts * kMost];
   std::uint64_t lengths_[kSorts * kMost];
@@ -282,24 +304,13 @@ HWY_INLINE Vector sums(const AllMasks& masks, const Sorted& sorted, std::size_t 
   }
 }
 
-// Asks for the bytes of as many keys of the next windows as are hashed, and removes them from `ahead`.
-HWY_INLINE void ask(std::span<const std::string_view>& ahead) {
-  if (ahead.size() >= kLanes) {
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      prefetch_line(ahead[i].data());
-      prefetch_line(ahead[i].data() + kCacheLineBytes);
-    }
-    ahead = ahead.subspan(kLanes);
-  }
-}
-
+// Meanwhile the next window is sorted.
 template <Sort kSort>
-HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, std::span<const std::string_view>& ahead,
-                          Digest* digests) {
+HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, Sorted& next, Digest* digests) {
   const Tag d;
   std::uint64_t hashes[Sorted::kMost];
   for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
-    ask(ahead);
+    next.take<kLanes>();
     const Vector lengths = hn::LoadU(d, sorted.lengths(kSort) + i);
     Vector hash = hn::Add(sums<kSort>(masks, sorted, i), hn::Mul(lengths, hn::Set(d, kLengthFactor)));
     hash = hn::Mul(hn::Xor(hash, hn::ShiftRight<37>(hash)), hn::Set(d, kAvalancheFactor));
@@ -318,14 +329,24 @@ std::size_t lanes() { return kLanes; }
 void hash_windows(const Secret& secret, std::uint64_t seed, std::span<const std::string_view> keys, Plain plain,
                   Digest* digests) {
   const AllMasks masks(secret);
+  const auto window = [&](std::size_t start) {
+    const auto rest = keys.subspan(std::min(start, keys.size()));
+    return rest.first(std::min(kWindow, rest.size()));
+  };
+  Sorted sorted[2];
+  sorted[0].begin(window(0));
+  sorted[0].finish();
+  std::size_t current = 0;
   for (std::size_t start = 0; start < keys.size(); start += kWindow) {
-    const auto window = keys.subspan(start, std::min(kWindow, keys.size() - start));
-    auto ahead = keys.subspan(start + window.size());
-    const Sorted sorted(window);
-    hash_list<kTwoBlocks>(masks, sorted, ahead, digests + start);
-    hash_list<kFourBlocks>(masks, sorted, ahead, digests + start);
-    hash_list<kEightBlocks>(masks, sorted, ahead, digests + start);
-    plain(window, {sorted.numbers(kOther), sorted.count(kOther)}, seed, digests + start);
+    const Sorted& now = sorted[current];
+    Sorted& next = sorted[1 - current];
+    next.begin(window(start + kWindow));
+    hash_list<kTwoBlocks>(masks, now, next, digests + start);
+    hash_list<kFourBlocks>(masks, now, next, digests + start);
+    hash_list<kEightBlocks>(masks, now, next, digests + start);
+    plain(window(start), {now.numbers(kOther), now.count(kOther)}, seed, digests + start);
+    next.finish();
+    current = 1 - current;
   }
 }
 
