@@ -1,5 +1,6 @@
-/// The functions of libhwy that the kernels call, for a module that is linked statically: Debian has no libhwy.a. All
-/// other parts of Highway are headers. If a newer Highway calls more functions, the module does not link.
+/// The functions of libhwy that the kernels call, for modules that are linked statically (Debian has no libhwy.a),
+/// and for programs that start often. All other parts of Highway are headers. If a newer Highway calls more functions,
+/// these do not link.
 
 #include <atomic>
 #include <cstdint>
