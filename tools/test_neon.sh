@@ -12,7 +12,8 @@ tests="${MANKAI_NEON_TESTS:-^(base|hash|kernel)_test$}"
 sysroot="$build/sysroot"
 packages=(libhwy-dev libhwy1 libxxhash-dev libxxhash0 libsodium-dev libsodium23 libgtest-dev
   libidn2-dev libidn2-0 libpsl-dev libpsl5 libunistring-dev libunistring2
-  libisal-dev libisal2 zlib1g-dev zlib1g libzstd-dev libzstd1 liblzma-dev liblzma5)
+  libisal-dev libisal2 zlib1g-dev zlib1g libzstd-dev libzstd1 liblzma-dev liblzma5
+  libsqlite3-dev libsqlite3-0 libpq-dev libpq5 libhiredis-dev libhiredis0.14 libssl-dev libssl3)
 
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
   if ! command -v "$tool" >/dev/null; then
@@ -21,7 +22,7 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
   fi
 done
 
-if [[ ! -e "$sysroot/complete" ]]; then
+if [[ "$(cat "$sysroot/complete" 2>/dev/null)" != "${packages[*]}" ]]; then
   apt="$build/apt"
   mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$sysroot"
   : >"$apt/status"
@@ -35,7 +36,7 @@ if [[ ! -e "$sysroot/complete" ]]; then
   for archive in "$apt"/archives/*.deb; do
     dpkg-deb --extract "$archive" "$sysroot"
   done
-  touch "$sysroot/complete"
+  echo "${packages[*]}" >"$sysroot/complete"
 fi
 
 # zlib1g and liblzma5 put their libraries in /lib, the linker's names point there.
