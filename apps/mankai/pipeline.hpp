@@ -120,7 +120,6 @@ class Pipeline {
     std::list<std::unique_ptr<Item>> items;  // in order
     std::optional<Error> error;
     std::uint64_t raw_bytes = 0;  // at the end
-    std::uint64_t ignored_bytes = 0;
     bool is_compressed = false;
     bool is_busy = false;
     bool is_ended = false;
@@ -147,16 +146,13 @@ class Pipeline {
   static void end(Input& input) {
     if (input.reader) {
       input.raw_bytes = input.reader->source().raw_bytes_consumed();
-      input.ignored_bytes = input.reader->source().ignored_bytes();
       input.reader.reset();
     }
     input.is_ended = true;
   }
 
   void close_current() {
-    const Input& input = inputs_[current_];
-    warn_of_ignored_bytes(sources_.label(current_), input.ignored_bytes, progress_);
-    bytes_before_ += input.raw_bytes;
+    bytes_before_ += inputs_[current_].raw_bytes;
     raw_bytes_ = 0;
     const std::scoped_lock lock(mutex_);
     ++current_;

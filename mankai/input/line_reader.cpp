@@ -117,6 +117,9 @@ void LineReader::fill() {
                  " bytes; check that the input is text, or lower the line limit");
   } else if (auto outcome = buffer_.read(); !outcome) {
     failure_ = std::move(outcome).error();
+    if (failure_->os_error == 0 && lines_before_ > 0) {
+      failure_->detail += " (it was read up to line " + std::to_string(lines_before_) + ")";
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """create, add, check, info, plan, merge, clear, verify, gen, demo, help and every error, on the built command."""
+import bz2
 import fcntl
 import gzip
 import json
@@ -10,6 +11,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 import unittest
 
@@ -203,9 +205,30 @@ class AddAndCheck(CommandTest):
         self.assertEqual(json.loads(summary), {"keys_read": 5, "keys_new": 5, "keys_inserted": 5, "capacity_keys": 1000})
         self.assertEqual(self.out("check", "f.mk", "-i", "b", "-i", "a.gz"), b"yes\tthree\nyes\tone\nyes\ttwo\n")
         self.error("add", "f.mk", "key", "-i", "b", code=2, says="--input")
-        self.write("d.gz", gzip.compress(b"six\n") + b"rubbish")
-        _, stderr = self.run_mankai("add", "f.mk", "-i", "d.gz")
-        self.assertIn(b"7 bytes", stderr)
+
+    def test_what_follows_compressed_data_is_an_error_and_padding_is_not(self):
+        self.new_filter()
+        packed = gzip.compress(b"six\n")
+        self.write("padded.gz", packed + bytes(512) + gzip.compress(b"seven\n") + bytes(512))
+        self.assertEqual(self.out("dedup", "padded.gz"), b"six\nseven\n")
+        self.write("d.gz", packed + b"rubbish")
+        self.error("add", "f.mk", "-i", "d.gz", code=3, says=[
+            f"d.gz: the gzip data ends at compressed byte {len(packed)}, and other bytes follow",
+            "(it was read up to line 1) (the first key is in f.mk)"])
+        self.assertEqual(self.out("check", "f.mk", "six"), b"yes\tsix\n")
+
+    def test_formats_that_are_not_read_are_refused(self):
+        self.new_filter()
+        self.write("one", b"one\n")
+        self.write("a", bz2.compress(b"one\n"))
+        self.write("b", bz2.compress(b""))
+        with tarfile.open(self.dir / "c.tgz", "w:gz") as tar:
+            tar.add(self.dir / "one", "one")
+        for name in ("a", "b", "c.tgz"):
+            for command in (["add", "f.mk", "-i"], ["check", "f.mk", "-i"], ["dedup"], ["hot"], ["guard", "build", "g.mkg"]):
+                self.error(*command, name, code=3, says=[name, "tar -xOf FILE" if name == "c.tgz" else "bzip2 -dc FILE"])
+        self.write("text", b"BZh91AY is how bzip2 begins\n")
+        self.assertEqual(self.out("dedup", "text"), b"BZh91AY is how bzip2 begins\n")
 
     def test_past_the_capacity_is_a_warning(self):
         self.new_filter("f.mk", "10")
