@@ -8,6 +8,7 @@ medians. BENCH_SCALE (1) makes the inputs smaller, to try it out; BENCH_STRICT=1
 """
 import os
 import pathlib
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -64,7 +65,8 @@ def opening(mankai, folder):
 
 
 def threads(mankai, folder):
-    """Commands with --threads, on two compressed files each; guard checks by the guard that was built before."""
+    """Commands with --threads, on two compressed files each; guard checks by the guard that was built before. Beside
+    them, two processes with one thread and one file each: what the processors give to work that is divided at all."""
     texts = [subprocess.run([mankai, *command, "--help"], capture_output=True, check=True, text=True).stdout
              for command in (["dedup"], ["hot"], ["guard", "check"])]
     if os.cpu_count() < 2 or not all("--threads" in text for text in texts):
@@ -73,11 +75,15 @@ def threads(mankai, folder):
         for what in ("urls", "log"):
             make(mankai, folder, what, URLS // 8, f"{what}{seed}", ("--seed", seed))
             subprocess.run(["gzip", "-1", f"{what}{seed}"], cwd=folder, check=True)
-    urls, logs = ["urls1.gz", "urls2.gz"], ["log1.gz", "log2.gz"]
-    commands = {"dedup": ["dedup", *urls], "hot": ["hot", *logs],
-                "guard check": ["guard", "check", "list.mkg", *(word for url in urls for word in ("--input", url))]}
-    return {f"{name}, {count} thread{'s' * (count > 1)}": [mankai, *command, "--threads", str(count)]
-            for name, command in commands.items() for count in (1, 2)}
+    commands = {}
+    for name, words, inputs in (("dedup", ["dedup"], ["urls1.gz", "urls2.gz"]),
+                                ("hot", ["hot"], ["log1.gz", "log2.gz"]),
+                                ("guard check", ["guard", "check", "list.mkg"], ["--input=urls1.gz", "--input=urls2.gz"])):
+        one, two, *both = ([mankai, *words, "--threads", count, *some]
+                           for count, some in (("1", inputs), ("2", inputs), ("1", inputs[:1]), ("1", inputs[1:])))
+        commands |= {f"{name}, 1 thread": one, f"{name}, 2 threads": two,
+                     f"{name}, 2 processes": ["sh", "-c", "{} & {} && wait $!".format(*map(shlex.join, both))]}
+    return commands
 
 
 def main():

@@ -250,7 +250,8 @@ class Dedup {
       report.add("other_records", input.counts().other_records);
       report.add("without_uri", input.counts().without_uri);
     }
-    report.add("bytes_read", input.bytes_read(), "read", human_bytes(input.bytes_read()));
+    report.add("bytes_read", input.bytes_read(), "read",
+               human_bytes(input.bytes_read()) + (input.has_compressed() ? " compressed" : ""));
     report.add("seconds", seconds, "time",
                fmt::format("{:.2f} s, {} lines/s", seconds,
                            human_count(static_cast<std::uint64_t>(static_cast<double>(counts_.lines) / seconds))));

@@ -130,7 +130,9 @@ class DedupInput {
   [[nodiscard]] Result<const DedupBatch*> next_batch();
 
   [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
+  /// As of Pipeline.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return pipeline_->bytes_read(); }
+  [[nodiscard]] bool has_compressed() const noexcept { return pipeline_->has_compressed(); }
 
  private:
   explicit DedupInput(std::unique_ptr<Pipeline<DedupReader>> pipeline) : pipeline_(std::move(pipeline)) {}

@@ -86,7 +86,7 @@ Options options_of(GateBuildRequest& request) {
                     parse_condition, request.settings.where),
       parsed_option("--keys", "N",
                     "Number of distinct keys to size the filter for [default: twice as many as there are].",
-                    parse_count, request.keys),
+                    at_least_one(parse_count), request.keys),
       parsed_option("--fpr", "RATE",
                     "False-positive rate: share of absent keys that are answered maybe [default: 0.01].", parse_rate,
                     request.build.fpr),

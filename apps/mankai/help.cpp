@@ -7,18 +7,18 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 
-// Wraps paragraphs, separated by empty lines, at `kWidth` columns.
+// Wraps paragraphs, separated by empty lines, and lines at `kWidth` columns.
 std::string wrap(std::string_view text, std::size_t indent) {
   std::string out;
   std::size_t column = 0;
   while (!text.empty()) {
-    const bool is_paragraph = text.starts_with("\n\n");
-    text.remove_prefix(is_paragraph ? 2 : 0);
+    const std::string_view ends = text.substr(0, text.starts_with("\n\n") ? 2 : text.starts_with('\n') ? 1 : 0);
+    text.remove_prefix(ends.size());
     const std::string_view word = text.substr(0, text.find_first_of(" \n"));
     text.remove_prefix(word.size());
     text.remove_prefix(text.starts_with(' ') ? 1 : 0);
-    if (is_paragraph) {
-      out += "\n\n";
+    if (!ends.empty()) {
+      out += ends;
       column = 0;
     } else if (column > 0 && column + 1 + word.size() > kWidth) {
       out += '\n';

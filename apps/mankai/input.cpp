@@ -52,21 +52,9 @@ Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest
   return {};
 }
 
-namespace {
-
-Result<std::uint64_t> parse_line_bytes(std::string_view text) {
-  auto bytes = parse_bytes(text);
-  if (bytes && *bytes == 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is too small; give at least 1");
-  }
-  return bytes;
-}
-
-}  // namespace
-
 Option max_line_option(InputRequest& request) {
   return parsed_option("--max-line", "BYTES", "Longest line accepted; a longer one is an error [default: 1 GiB].",
-                       parse_line_bytes, request.max_line_bytes);
+                       at_least_one(parse_bytes), request.max_line_bytes);
 }
 
 Result<void> for_each_batch(const std::vector<std::string>& arguments, const InputRequest& request, const UseBatch& use,

@@ -64,8 +64,6 @@ class Input {
   /// incomplete line. Errors: as LineReader.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
-  /// Counts compressed bytes of compressed inputs.
-  [[nodiscard]] std::uint64_t bytes_read() const noexcept { return pipeline_->bytes_read(); }
   /// Name of the last batch's input, and number of its first line there, from 1. Pre: the batch was not empty.
   [[nodiscard]] const std::string& label() const noexcept { return block_->label; }
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return block_->first_line_number; }

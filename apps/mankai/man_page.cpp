@@ -20,6 +20,7 @@ std::string escape(std::string_view text) {
         break;
       case '\'': out += "\\(aq"; break;
       case '.': out += out.empty() || out.back() == '\n' ? "\\&." : "."; break;
+      case '\n': out += "\n.br\n"; break;
       default: out += c;
     }
   }

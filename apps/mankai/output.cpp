@@ -22,7 +22,7 @@ bool wait_until_writable(int fd) {
 Progress::Progress(std::optional<std::uint64_t> total_bytes, bool writes_output)
     : is_on_(isatty(STDERR_FILENO) == 1 && !(writes_output && isatty(STDOUT_FILENO) == 1)), total_bytes_(total_bytes) {}
 
-void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) {
+void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines, bool is_compressed) {
   if (!is_on_ || Clock::now() < next_) {
     return;
   }
@@ -35,8 +35,8 @@ void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) 
                         100 * static_cast<double>(bytes) / static_cast<double>(*total_bytes_));
   }
   const std::string line_count = lines ? counted(*lines, "line") + ", " : std::string();
-  write_error(fmt::format("\r\x1b[K{}{}; {}{}/s", human_bytes(bytes), share, line_count,
-                          human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds))));
+  write_error(fmt::format("\r\x1b[K{}{}{}; {}{}/s", human_bytes(bytes), is_compressed ? " compressed" : "", share,
+                          line_count, human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds))));
   is_shown_ = true;
 }
 

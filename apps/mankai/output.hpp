@@ -65,7 +65,7 @@ class Progress {
   /// `total_bytes` is unset for pipes.
   explicit Progress(std::optional<std::uint64_t> total_bytes, bool writes_output = true);
 
-  void advance(std::uint64_t bytes, std::optional<std::uint64_t> lines = {});
+  void advance(std::uint64_t bytes, std::optional<std::uint64_t> lines = {}, bool is_compressed = false);
   /// Call before a message is printed.
   void clear();
 

@@ -85,7 +85,8 @@ class Pipeline {
       if (*item != nullptr) {
         lines_ += (*item)->block.size();
         raw_bytes_ = (*item)->raw_bytes;
-        progress_.advance(bytes_read(), lines_);
+        has_compressed_ = has_compressed_ || (*item)->is_compressed;
+        progress_.advance(bytes_read(), lines_, has_compressed_);
         return &(*item)->block;
       }
       close_current();
@@ -96,6 +97,8 @@ class Pipeline {
 
   /// Counts compressed bytes of compressed inputs.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_before_ + raw_bytes_; }
+  /// Whether an input that lines were returned of is compressed.
+  [[nodiscard]] bool has_compressed() const noexcept { return has_compressed_; }
 
  private:
   /// Blocks of the input in turn that wait to be delivered: enough that no thread waits for another.
@@ -112,6 +115,7 @@ class Pipeline {
     Block block;
     std::size_t bytes = 0;        // as Reader::read
     std::uint64_t raw_bytes = 0;  // of the input, so far
+    bool is_compressed = false;
     bool is_parsed = false;
   };
 
@@ -120,7 +124,6 @@ class Pipeline {
     std::list<std::unique_ptr<Item>> items;  // in order
     std::optional<Error> error;
     std::uint64_t raw_bytes = 0;  // at the end
-    std::uint64_t ignored_bytes = 0;
     bool is_compressed = false;
     bool is_busy = false;
     bool is_ended = false;
@@ -141,22 +144,20 @@ class Pipeline {
     }
     MANKAI_ASSIGN(item.bytes, reader->read(item.block, keeps));
     item.raw_bytes = reader->source().raw_bytes_consumed();
+    item.is_compressed = reader->source().compression() != Compression::plain;
     return item.bytes > 0;
   }
 
   static void end(Input& input) {
     if (input.reader) {
       input.raw_bytes = input.reader->source().raw_bytes_consumed();
-      input.ignored_bytes = input.reader->source().ignored_bytes();
       input.reader.reset();
     }
     input.is_ended = true;
   }
 
   void close_current() {
-    const Input& input = inputs_[current_];
-    warn_of_ignored_bytes(sources_.label(current_), input.ignored_bytes, progress_);
-    bytes_before_ += input.raw_bytes;
+    bytes_before_ += inputs_[current_].raw_bytes;
     raw_bytes_ = 0;
     const std::scoped_lock lock(mutex_);
     ++current_;
@@ -313,7 +314,7 @@ class Pipeline {
       delivery_.notify_one();
       return;
     }
-    input.is_compressed = input.reader->source().compression() != Compression::plain;
+    input.is_compressed = item->is_compressed;
     queued_bytes_ += item->bytes;
     item->is_parsed = false;
     unparsed_.push_back(input.items.emplace_back(std::move(item)).get());
@@ -339,6 +340,7 @@ class Pipeline {
   std::uint64_t bytes_before_ = 0;  // of the inputs before the current one
   std::uint64_t raw_bytes_ = 0;
   std::uint64_t lines_ = 0;
+  bool has_compressed_ = false;
 
   std::mutex mutex_;  // of all below, of current_, and of the inputs' members except `reader`
   std::condition_variable work_;

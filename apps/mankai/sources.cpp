@@ -177,14 +177,6 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
                                label_of(path));
 }
 
-void warn_of_ignored_bytes(const std::string& label, std::uint64_t bytes, Progress& progress) {
-  if (bytes > 0) {
-    progress.clear();
-    say("warning: " + label + ": " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes") +
-        " after the gzip data were ignored; gzip -t tests the file");
-  }
-}
-
 Option threads_option(InputRequest& request) {
   request.threads = usual_threads();
   return parsed_option("--threads", "N",

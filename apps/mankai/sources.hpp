@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/input/source.hpp"
 
@@ -56,9 +55,6 @@ class Sources {
   std::vector<bool> is_file_;
   std::optional<std::uint64_t> total_bytes_ = 0;
 };
-
-/// Warns of bytes after the gzip data of an input, which were ignored; not of 0 bytes.
-void warn_of_ignored_bytes(const std::string& label, std::uint64_t bytes, Progress& progress);
 
 /// --threads; sets the default.
 [[nodiscard]] Option threads_option(InputRequest& request);

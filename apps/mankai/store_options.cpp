@@ -69,17 +69,17 @@ Result<std::string> parse_position(std::string_view text) {
 }  // namespace
 
 Options filter_options(FilterOptions& options, const std::string& keys_default, const std::string& fpr_default) {
-  Option kind = parsed_option("--kind", "KIND", "", parse_kind, options.kind);
+  Option kind =
+      parsed_option("--kind", "KIND", "Kind of filter. `mankai plan` compares them.", parse_kind, options.kind);
   kind.kind = ValueKind::choice;
   for (const KindDescription* each : kinds()) {
-    kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "Kind of filter. " : "; ", each->name, each->summary);
+    kind.help += fmt::format("\n- {}: {}", each->name, each->summary);
     kind.choices.emplace_back(each->name);
   }
-  kind.help += '.';
   return {std::move(kind),
           parsed_option("--keys", "N",
                         "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M" + keys_default,
-                        parse_count, options.keys),
+                        at_least_one(parse_count), options.keys),
           parsed_option("--fpr", "RATE", "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
                         parse_rate, options.fpr),
           hash_options(options)};

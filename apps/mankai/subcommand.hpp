@@ -110,6 +110,15 @@ struct Subcommand {
 [[nodiscard]] Option with_letter(char letter, Option option);
 [[nodiscard]] Option required(Option option);
 
+/// A parser of a parsed_option that refuses 0.
+template <class Parse>
+[[nodiscard]] auto at_least_one(Parse parse) {
+  return [parse](std::string_view text) -> Result<std::uint64_t> {
+    auto number = parse(text);
+    return number && *number == 0 ? fail(ErrorCode::invalid_argument, "0 is too small; give at least 1") : number;
+  };
+}
+
 /// An option whose value `parse` converts to a Result; its errors are prefixed with the option's name.
 template <class Parse, class T>
 [[nodiscard]] Option parsed_option(std::string name, std::string value, std::string help, Parse parse, T& target) {

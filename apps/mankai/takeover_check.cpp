@@ -7,7 +7,6 @@
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/sources.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/input/source.hpp"
 #include "mankai/takeover/takeover_survey.hpp"
@@ -43,7 +42,6 @@ Result<TakeoverSurvey> survey_of(const std::string& path) {
   if (unreadable) {
     return std::unexpected(*unreadable);
   }
-  warn_of_ignored_bytes(source.label(), source.ignored_bytes(), progress);
   return within(source.label(), std::move(survey));
 }
 

@@ -90,7 +90,7 @@ void LineReader::take_complete_lines() {
     if (static_cast<std::size_t>(search - line) > max_line_bytes_) {
       if (line_count_ == 0) {
         fail_on_line("is longer than " + std::to_string(max_line_bytes_) +
-                     " bytes; raise the line limit if this really is text");
+                     " bytes; if this really is text, raise the limit (--max-line)");
       }
       break;
     }
@@ -117,6 +117,9 @@ void LineReader::fill() {
                  " bytes; check that the input is text, or lower the line limit");
   } else if (auto outcome = buffer_.read(); !outcome) {
     failure_ = std::move(outcome).error();
+    if (failure_->os_error == 0 && lines_before_ > 0) {
+      failure_->detail += " (it was read up to line " + std::to_string(lines_before_) + ")";
+    }
   }
 }
 

@@ -48,7 +48,8 @@ class LineReader {
   /// Returns the next lines, at most kBatchLinesMax; an empty span at the end. The views are valid until the next call.
   /// A batch never waits to become full: a stalled pipe delays at most one unfinished line.
   /// Cost:    one pass over the bytes; no allocation unless a line is longer than the buffer.
-  /// Errors:  as Source::read; out_of_space with line number and offset if a line exceeds `max_line_bytes` or memory
+  /// Errors:  as Source::read, and the number of the last line before it; out_of_space with line number and offset if a
+  /// line exceeds `max_line_bytes` or memory
   ///          runs out. Complete lines before the error are delivered first; the error then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
@@ -74,6 +75,12 @@ ReadFunction read_memory(std::string_view bytes) {
     bytes.remove_prefix(length);
     return length;
   };
+}
+
+Error unsupported(const detail::InputFormat& format) {
+  return {.code = ErrorCode::corrupt,
+          .detail = std::string(format.name) + " data is not supported; pipe in the output of " +
+                    std::string(format.unpacker)};
 }
 
 }  // namespace
@@ -154,24 +161,29 @@ Result<std::size_t> Source::read_input(std::span<char> into) {
   if (!is_detected_) {
     MANKAI_TRY(detect());
   }
-  return decoder_ == nullptr ? read_plain(into) : read_decoded(into);
+  const Result<std::size_t> got = decoder_ == nullptr ? read_plain(into) : read_decoded(into);
+  if (got && !std::exchange(is_begun_, true) && detail::is_tar({into.data(), *got})) {
+    return keep_failure(unsupported({.name = "tar", .unpacker = "tar -xOf FILE"}));
+  }
+  return got;
 }
 
 Compression Source::compression() const noexcept {
   return decoder_ == nullptr ? Compression::plain : decoder_->compression();
 }
 
-std::uint64_t Source::ignored_bytes() const noexcept { return decoder_ == nullptr ? 0 : decoder_->ignored_bytes(); }
-
 Result<void> Source::detect() {
   raw_ = std::make_unique_for_overwrite<char[]>(std::max(buffer_bytes_, detail::kMagicBytesMax));
-  std::optional<Compression> compression;
-  while (!compression) {
+  std::optional<detail::InputFormat> format;
+  while (!format) {
     MANKAI_TRY(refill());
-    compression = detail::detect_compression(raw(), is_raw_ended_);
+    format = detail::detect_format(raw(), is_raw_ended_);
+  }
+  if (!format->name.empty()) {
+    return keep_failure(unsupported(*format));
   }
   is_detected_ = true;
-  decoder_ = detail::make_decoder(*compression);
+  decoder_ = detail::make_decoder(format->compression);
   return {};
 }
 
@@ -187,31 +199,70 @@ Result<std::size_t> Source::read_plain(std::span<char> into) {
   return length > 0 ? Result<std::size_t>(length) : read_raw(into);
 }
 
+// Skips padding and begins the next member. Returns false at the end of the input.
+Result<bool> Source::begin_member() {
+  for (;;) {
+    raw_begin_ += std::min(raw().find_first_not_of('\0'), raw().size());
+    if (!raw().empty()) {
+      if (const auto format = detail::detect_format(raw(), is_raw_ended_)) {
+        if (format->compression != compression()) {
+          return keep_failure(corrupt("ends at", ", and other bytes follow; head -c " +
+                                                     std::to_string(raw_bytes_consumed()) + " FILE leaves them out"));
+        }
+        decoder_->begin_member();
+        is_between_members_ = false;
+        return true;
+      }
+    } else if (is_raw_ended_) {
+      return false;
+    }
+    MANKAI_TRY(refill());
+  }
+}
+
 Result<std::size_t> Source::read_decoded(std::span<char> into) {
   for (int idle_steps = 0;;) {
+    if (is_between_members_) {
+      MANKAI_ASSIGN(const bool has_more, begin_member());
+      if (!has_more) {
+        return std::size_t{0};
+      }
+    }
     if (raw().empty() && !decoder_may_hold_output_ && !is_raw_ended_) {
       MANKAI_TRY(refill());
     }
     const bool is_drained = raw().empty();
-    detail::DecodeStep step = decoder_->decode(raw(), into, is_raw_ended_);
+    const detail::DecodeStep step = decoder_->decode(raw(), into);
     raw_begin_ += step.consumed;
     decoder_may_hold_output_ = step.produced == into.size();
-    idle_steps = step.consumed + step.produced == 0 && !is_drained ? idle_steps + 1 : 0;
-    if (!step.failure && idle_steps > 2) {  // never seen; an error is better than a hang
-      step.failure = Error{.code = ErrorCode::corrupt, .detail = "the decoder makes no progress"};
-    }
-    if (step.failure) {
-      const std::string place =
-          std::string(mankai::name(compression())) + " input, compressed byte " + std::to_string(raw_bytes_consumed());
-      const auto failed = keep_failure(step.failure->within(place));
+    is_between_members_ = step.is_end;
+    const bool is_idle = step.consumed + step.produced == 0 && !step.is_end;
+    idle_steps = is_idle && !is_drained ? idle_steps + 1 : 0;
+    if (const auto failure = failure_of(step, is_idle && is_drained && is_raw_ended_, idle_steps)) {
+      const auto failed = keep_failure(*failure);
       if (step.produced == 0) {
         return failed;
       }
     }
-    if (step.produced > 0 || (is_drained && is_raw_ended_)) {
+    if (step.produced > 0) {
       return step.produced;
     }
   }
+}
+
+std::optional<Error> Source::failure_of(const detail::DecodeStep& step, bool is_cut_off, int idle_steps) const {
+  if (step.failure) {
+    return step.failure->code == ErrorCode::corrupt
+               ? corrupt("is damaged near", " (" + step.failure->detail + "); get the file again")
+               : *step.failure;
+  }
+  if (is_cut_off) {
+    return corrupt("is truncated at", "; get the whole file");
+  }
+  if (idle_steps > 2) {  // never seen; an error is better than a hang
+    return corrupt("is damaged near", " (the decoder makes no progress); get the file again");
+  }
+  return std::nullopt;
 }
 
 Result<std::size_t> Source::read_raw(std::span<char> into) {
@@ -227,15 +278,20 @@ Result<std::size_t> Source::read_raw(std::span<char> into) {
   return got;
 }
 
-// Appends while the format is unknown; later the buffer is empty at each call and is refilled from the front.
+// Appends while the format is unknown; later the buffer is empty at each call.
 Result<void> Source::refill() {
-  if (raw_begin_ == raw_end_) {
-    raw_begin_ = raw_end_ = 0;
-  }
+  std::memmove(raw_.get(), raw_.get() + raw_begin_, raw_end_ - raw_begin_);
+  raw_end_ -= std::exchange(raw_begin_, 0);
   const std::size_t capacity = std::max(buffer_bytes_, detail::kMagicBytesMax);
   MANKAI_ASSIGN(const std::size_t got, read_raw({raw_.get() + raw_end_, capacity - raw_end_}));
   raw_end_ += got;
   return {};
+}
+
+Error Source::corrupt(const std::string& problem, const std::string& rest) const {
+  return {.code = ErrorCode::corrupt,
+          .detail = "the " + std::string(name(compression())) + " data " + problem + " compressed byte " +
+                    std::to_string(raw_bytes_consumed()) + rest};
 }
 
 std::unexpected<Error> Source::keep_failure(const Error& error) {

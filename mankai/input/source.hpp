@@ -15,6 +15,7 @@ namespace mankai {
 
 namespace detail {
 class Decoder;
+struct DecodeStep;
 class InputDescriptor;
 }  // namespace detail
 
@@ -40,12 +41,11 @@ struct SourceOptions {
 /// The decompressed bytes of a file, a pipe or a block of memory. Threads: one at a time.
 ///
 /// The magic number selects the format: gzip (any number of members), zstd (any number of frames, including skippable
-/// ones, windows up to 128 MiB as of `zstd --long=27`) or xz (any number of streams with padding, up to 256 MiB of
-/// decoder memory). Everything else is plain, also an input that is truncated inside its magic number.
-///
-/// After a complete gzip member, zero padding is skipped. Anything else that does not begin like a member is ignored up
-/// to the end and counted in `ignored_bytes`, so that the caller can warn as gzip(1) does. Garbage after a zstd frame
-/// or an xz stream is corrupt, as for zstd(1) and xz(1).
+/// ones, windows up to 128 MiB as of `zstd --long=27`) or xz (any number of streams, up to 256 MiB of decoder memory).
+/// Zero bytes after a member, frame or stream are skipped; anything else that is not the next one is corrupt. The magic
+/// numbers of bzip2, lz4, lzip, compress, zip and 7z, and the header of a tar file if the first read delivers it, also
+/// compressed, are corrupt: such bytes are no text. Everything else is plain, also an input that is truncated inside
+/// its magic number.
 ///
 /// Files are read, not mapped: mapped pages would count as this process's memory.
 class Source {
@@ -73,9 +73,9 @@ class Source {
   /// nothing to deliver, so a stalled pipe never delays bytes that have arrived.
   /// Shape:   into[c], c > 0.
   /// Cost:    plain: one read(2) straight into `into`. Compressed: one read(2) per `buffer_bytes`.
-  /// Errors:  io with errno; corrupt with the offset in the compressed input and the reason; out_of_space above the
-  ///          limits of decoder memory. Bytes before the error are delivered first; the error then repeats on every
-  ///          call.
+  /// Errors:  io with errno; corrupt with the offset in the compressed input, the reason and a remedy; out_of_space
+  ///          above the limits of decoder memory. Bytes before the error are delivered first; the error then repeats on
+  ///          every call.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into);
 
   /// Returns the first line, without its line feed, but at most `most` bytes, without consuming them. The view is valid
@@ -90,8 +90,6 @@ class Source {
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const noexcept { return raw_bytes_read_ - (raw_end_ - raw_begin_); }
   /// The raw size of the memory, or of the rest of a regular file at creation; empty for pipes.
   [[nodiscard]] std::optional<std::uint64_t> raw_bytes_total() const noexcept { return raw_bytes_total_; }
-  /// Number of raw bytes ignored after the last complete gzip member, not counting padding.
-  [[nodiscard]] std::uint64_t ignored_bytes() const noexcept;
 
  private:
   [[nodiscard]] static Result<Source> from(detail::InputDescriptor descriptor, std::string label,
@@ -101,9 +99,12 @@ class Source {
   [[nodiscard]] Result<std::size_t> read_input(std::span<char> into);
   [[nodiscard]] Result<void> detect();
   [[nodiscard]] Result<std::size_t> read_plain(std::span<char> into);
+  [[nodiscard]] Result<bool> begin_member();
   [[nodiscard]] Result<std::size_t> read_decoded(std::span<char> into);
+  [[nodiscard]] std::optional<Error> failure_of(const detail::DecodeStep& step, bool is_cut_off, int idle_steps) const;
   [[nodiscard]] Result<std::size_t> read_raw(std::span<char> into);
   [[nodiscard]] Result<void> refill();
+  [[nodiscard]] Error corrupt(const std::string& problem, const std::string& rest) const;
   [[nodiscard]] std::unexpected<Error> keep_failure(const Error& error);
   [[nodiscard]] std::string_view raw() const noexcept { return {raw_.get() + raw_begin_, raw_end_ - raw_begin_}; }
 
@@ -119,6 +120,8 @@ class Source {
   std::string peeked_;                        // bytes of peek_line that read has not delivered
   std::optional<Error> failure_;
   bool is_detected_ = false;
+  bool is_begun_ = false;  // the first bytes were delivered
+  bool is_between_members_ = true;
   bool is_raw_ended_ = false;             // a terminal delivers more after its end of file: do not read again
   bool decoder_may_hold_output_ = false;  // the last step filled its output
 };

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """create, add, check, info, plan, merge, clear, verify, gen, demo, help and every error, on the built command."""
+import bz2
 import fcntl
 import gzip
 import json
@@ -10,6 +11,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 import unittest
 
@@ -113,7 +115,7 @@ class Create(CommandTest):
     def test_says_which_argument_is_wrong(self):
         for arguments, says in [
             (["--kind", "quotient"], ["--kind", "quotient", "blocked-bloom"]),
-            (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "key"), (["--keys", "-3"], "--keys"),
+            (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "--keys: 0"), (["--keys", "-3"], "--keys"),
             (["--keys", "1e30"], "--keys"),
             (["--fpr", "1"], ["--fpr", "between 0 and 1"]), (["--fpr", "0"], "--fpr"), (["--fpr", "nan"], "--fpr"),
             (["--hash", "md5"], ["--hash", "nh-siphash"]), (["--seed", "xyz"], "--seed"),
@@ -203,9 +205,30 @@ class AddAndCheck(CommandTest):
         self.assertEqual(json.loads(summary), {"keys_read": 5, "keys_new": 5, "keys_inserted": 5, "capacity_keys": 1000})
         self.assertEqual(self.out("check", "f.mk", "-i", "b", "-i", "a.gz"), b"yes\tthree\nyes\tone\nyes\ttwo\n")
         self.error("add", "f.mk", "key", "-i", "b", code=2, says="--input")
-        self.write("d.gz", gzip.compress(b"six\n") + b"rubbish")
-        _, stderr = self.run_mankai("add", "f.mk", "-i", "d.gz")
-        self.assertIn(b"7 bytes", stderr)
+
+    def test_what_follows_compressed_data_is_an_error_and_padding_is_not(self):
+        self.new_filter()
+        packed = gzip.compress(b"six\n")
+        self.write("padded.gz", packed + bytes(512) + gzip.compress(b"seven\n") + bytes(512))
+        self.assertEqual(self.out("dedup", "padded.gz"), b"six\nseven\n")
+        self.write("d.gz", packed + b"rubbish")
+        self.error("add", "f.mk", "-i", "d.gz", code=3, says=[
+            f"d.gz: the gzip data ends at compressed byte {len(packed)}, and other bytes follow",
+            "(it was read up to line 1) (the first key is in f.mk)"])
+        self.assertEqual(self.out("check", "f.mk", "six"), b"yes\tsix\n")
+
+    def test_formats_that_are_not_read_are_refused(self):
+        self.new_filter()
+        self.write("one", b"one\n")
+        self.write("a", bz2.compress(b"one\n"))
+        self.write("b", bz2.compress(b""))
+        with tarfile.open(self.dir / "c.tgz", "w:gz") as tar:
+            tar.add(self.dir / "one", "one")
+        for name in ("a", "b", "c.tgz"):
+            for command in (["add", "f.mk", "-i"], ["check", "f.mk", "-i"], ["dedup"], ["hot"], ["guard", "build", "g.mkg"]):
+                self.error(*command, name, code=3, says=[name, "tar -xOf FILE" if name == "c.tgz" else "bzip2 -dc FILE"])
+        self.write("text", b"BZh91AY is how bzip2 begins\n")
+        self.assertEqual(self.out("dedup", "text"), b"BZh91AY is how bzip2 begins\n")
 
     def test_past_the_capacity_is_a_warning(self):
         self.new_filter("f.mk", "10")
@@ -345,7 +368,7 @@ class InfoAndPlan(CommandTest):
         self.error("plan", code=2, says="--keys")
         self.error("plan", "--keys", "10", code=2, says="--bytes")
         self.error("plan", "--keys", "10", "--fpr", "1%", "--bytes", "1M", code=2, says="either")
-        self.error("plan", "--keys", "0", "--fpr", "1%", code=2, says="key")
+        self.error("plan", "--keys", "0", "--fpr", "1%", code=2, says="--keys: 0")
         self.error("plan", "--keys", "10", "--bytes", "3", code=2, says="smallest")
         self.error("plan", "--keys", "10", "--bytes", "3XiB", code=2, says="--bytes")
 

@@ -84,6 +84,9 @@ class Lines(CommandTest):
         _, stderr = self.run_mankai("dedup", "--count", stdin=b"a\nb\na\n")
         self.assertRegex(stderr, rb"(?m)^unique +2$")
         self.assertRegex(stderr, rb"(?m)^repeats +1$")
+        self.assertNotIn(b"compressed", stderr)
+        _, stderr = self.run_mankai("dedup", "--count", stdin=gzip.compress(b"a\n"))
+        self.assertRegex(stderr, rb"(?m)^read .* compressed$")
         _, stderr = self.run_mankai("dedup", "--repeats", "--json", stdin=b"a\nb\na\n")
         self.assertEqual(json.loads(stderr)["unique"], 2)
 

@@ -2,49 +2,66 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace mankai::detail {
 namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kXzMagic = "\xFD\x37zXZ\0"sv;
-constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD"sv;
-// The first byte of a skippable frame's magic is 0x50 to 0x5F; its low four bits are free for use.
-constexpr std::string_view kSkippableMagic = "\x50\x2A\x4D\x18"sv;
-constexpr unsigned kSkippableMask = 0xF0;
+struct Magic {
+  std::string_view bytes;
+  InputFormat format;
+  std::size_t digit_at = std::string_view::npos;  // the low four bits of this byte are free for use
+};
+
+constexpr Compression kPlain = Compression::plain;
+// A bzip2 file begins with its first block, or with its end if it is empty. What gzip, zstd and xz unpack comes first.
+constexpr std::array kMagics = {
+    Magic{.bytes = "\x1f\x8b", .format = {.compression = Compression::gzip}},
+    Magic{.bytes = "\x28\xB5\x2F\xFD", .format = {.compression = Compression::zstd}},
+    Magic{.bytes = "\x50\x2A\x4D\x18", .format = {.compression = Compression::zstd}, .digit_at = 0},  // skippable
+    Magic{.bytes = "\xFD\x37zXZ\0"sv, .format = {.compression = Compression::xz}},
+    Magic{.bytes = "BZh\x30\x31\x41\x59\x26\x53\x59", .format = {kPlain, "bzip2", "bzip2 -dc FILE"}, .digit_at = 3},
+    Magic{.bytes = "BZh\x30\x17\x72\x45\x38\x50\x90", .format = {kPlain, "bzip2", "bzip2 -dc FILE"}, .digit_at = 3},
+    Magic{.bytes = "\x04\x22\x4D\x18", .format = {kPlain, "lz4", "lz4 -dc FILE"}},
+    Magic{.bytes = "LZIP\1", .format = {kPlain, "lzip", "lzip -dc FILE"}},
+    Magic{.bytes = "\x1f\x9d", .format = {kPlain, "compress", "gzip -dc FILE"}},
+    Magic{.bytes = "PK\3\4", .format = {kPlain, "zip", "unzip -p FILE"}},
+    Magic{.bytes = "7z\xBC\xAF\x27\x1C", .format = {kPlain, "7z", "7z x -so FILE"}},
+};
 
 enum class Match : std::uint8_t { no, prefix, yes };
 
-Match match(std::string_view bytes, std::string_view magic, unsigned first_byte_mask = 0xFF) {
-  const std::size_t length = std::min(bytes.size(), magic.size());
+Match match(std::string_view bytes, const Magic& magic) {
+  const std::size_t length = std::min(bytes.size(), magic.bytes.size());
   for (std::size_t i = 0; i < length; ++i) {
-    const unsigned mask = i == 0 ? first_byte_mask : 0xFF;
-    if ((static_cast<unsigned char>(bytes[i]) & mask) != static_cast<unsigned char>(magic[i])) {
+    const unsigned mask = i == magic.digit_at ? 0xF0 : 0xFF;
+    if ((static_cast<unsigned char>(bytes[i]) & mask) != static_cast<unsigned char>(magic.bytes[i])) {
       return Match::no;
     }
   }
-  return length == magic.size() ? Match::yes : Match::prefix;
+  return length == magic.bytes.size() ? Match::yes : Match::prefix;
 }
 
 }  // namespace
 
-std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept {
-  const std::array candidates = {
-      std::pair{Compression::gzip, match(prefix, kGzipMagic)},
-      std::pair{Compression::zstd, match(prefix, kZstdMagic)},
-      std::pair{Compression::zstd, match(prefix, kSkippableMagic, kSkippableMask)},
-      std::pair{Compression::xz, match(prefix, kXzMagic)},
-  };
+std::optional<InputFormat> detect_format(std::string_view prefix, bool is_whole_input) noexcept {
   bool may_become_one = false;
-  for (const auto& [compression, outcome] : candidates) {
+  for (const Magic& magic : kMagics) {
+    const Match outcome = match(prefix, magic);
     if (outcome == Match::yes) {
-      return compression;
+      return magic.format;
     }
     may_become_one = may_become_one || outcome == Match::prefix;
   }
-  return may_become_one && !is_whole_input ? std::nullopt : std::optional(Compression::plain);
+  return may_become_one && !is_whole_input ? std::nullopt : std::optional(InputFormat());
+}
+
+// The name is padded with NUL, and the numbers after it end with one, so this is no text.
+bool is_tar(std::string_view prefix) noexcept {
+  constexpr std::size_t kMagicAt = 257;
+  return prefix.substr(0, kMagicAt).find('\0') != std::string_view::npos &&
+         prefix.substr(std::min(prefix.size(), kMagicAt)).starts_with("ustar");
 }
 
 std::unique_ptr<Decoder> make_decoder(Compression compression) {

@@ -14,9 +14,11 @@ namespace mankai::detail {
 struct DecodeStep {
   std::size_t consumed = 0;
   std::size_t produced = 0;
+  bool is_end = false;  ///< of the member; all of it was produced
   std::optional<Error> failure = {};
 };
 
+/// Decodes one member after the other: a gzip member, a zstd frame, an xz stream.
 class Decoder {
  public:
   explicit Decoder(Compression compression) noexcept : compression_(compression) {}
@@ -24,10 +26,10 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
   virtual ~Decoder() = default;
 
-  /// Uses a prefix of the input and fills a prefix of the output. With `is_last` and no input left, it delivers output,
-  /// fails because the data is truncated, or does nothing, which is the regular end.
-  [[nodiscard]] virtual DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) = 0;
-  [[nodiscard]] virtual std::uint64_t ignored_bytes() const noexcept { return 0; }
+  /// Called before each member, also the first.
+  virtual void begin_member() = 0;
+  /// Uses a prefix of the input and fills a prefix of the output. The detail of a failure that is corrupt is the cause.
+  [[nodiscard]] virtual DecodeStep decode(std::string_view input, std::span<char> output) = 0;
   [[nodiscard]] Compression compression() const noexcept { return compression_; }
 
  private:
@@ -39,11 +41,21 @@ class Decoder {
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_decoder(Compression compression);
 
-inline constexpr std::string_view kGzipMagic = "\x1f\x8b";
+/// The format of an input.
+struct InputFormat {
+  Compression compression = Compression::plain;
+  /// Of a format that is not supported: its name, and the command that unpacks it.
+  std::string_view name = {};
+  std::string_view unpacker = {};
+};
+
 /// The longest magic number. None contains a line end, so waiting for one delays no complete line.
-inline constexpr std::size_t kMagicBytesMax = 6;
+inline constexpr std::size_t kMagicBytesMax = 10;
 
 /// Returns the format of the first bytes; nothing while a longer prefix could still become a magic number.
-[[nodiscard]] std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept;
+[[nodiscard]] std::optional<InputFormat> detect_format(std::string_view prefix, bool is_whole_input) noexcept;
+
+/// Whether this begins with the header of a tar file (POSIX ustar, GNU).
+[[nodiscard]] bool is_tar(std::string_view prefix) noexcept;
 
 }  // namespace mankai::detail

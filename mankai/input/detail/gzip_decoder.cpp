@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/input/detail/decoder.hpp"
 
 namespace mankai::detail {
@@ -28,63 +26,60 @@ std::uint32_t clamp_length(std::size_t length) {
 
 const char* describe(int outcome) {
   switch (outcome) {
-    case ISAL_INVALID_BLOCK: return "invalid block";
-    case ISAL_INVALID_SYMBOL: return "invalid code";
-    case ISAL_INVALID_LOOKBACK: return "invalid distance";
     case ISAL_UNSUPPORTED_METHOD: return "unknown compression method";
-    case ISAL_INCORRECT_CHECKSUM: return "incorrect header check";
-    default: return "invalid gzip data";
+    case ISAL_INCORRECT_CHECKSUM: return "the checksum of the header does not match";
+    default: return "invalid data";
   }
 }
 
-// Decodes consecutive gzip members; Source documents what may be between and after them.
-//
 // ISA-L parses headers and inflates. It is not asked for checksums and trailers (`crc_flag`): on ARM64, before 2.32, it
 // could then take any block for the last one.
 class GzipDecoder final : public Decoder {
  public:
   GzipDecoder() : Decoder(Compression::gzip) { isal_inflate_init(&stream_); }
 
-  DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) override;
-  [[nodiscard]] std::uint64_t ignored_bytes() const noexcept override { return ignored_bytes_; }
+  void begin_member() override;
+  DecodeStep decode(std::string_view input, std::span<char> output) override;
 
  private:
-  enum class State : std::uint8_t { header, content, trailer, failed, after_member, padding, garbage };
+  enum class State : std::uint8_t { header, content, trailer, end, failed };
 
   [[nodiscard]] DecodeStep read_header(std::string_view input);
   [[nodiscard]] DecodeStep inflate(std::string_view input, std::span<char> output);
   [[nodiscard]] DecodeStep read_trailer(std::string_view input);
   [[nodiscard]] DecodeStep inflate_some(std::string_view input, std::span<char> output);
   [[nodiscard]] std::size_t take_rest(std::span<char> output);
-  [[nodiscard]] DecodeStep look_for_member(std::string_view input, bool is_last);
-  void start_member();
   [[nodiscard]] std::uint32_t offer(std::string_view input);
   void remember(std::string_view taken);
   void fail(const char* problem);
 
-  State state_ = State::after_member;
+  State state_ = State::header;
   const char* problem_ = nullptr;
   GzipTrailer expected_;
   std::string trailer_;  // what was read of it; while inflating, the last bytes that ISA-L took
-  std::size_t magic_matched_ = 0;
-  std::uint64_t ignored_bytes_ = 0;
   isal_gzip_header header_{};
   inflate_state stream_;  // 90 KiB; isal_inflate_init sets what is read before it is written
   inflate_state before_;  // what stream_ was before it inflated the last input
 };
 
-DecodeStep GzipDecoder::decode(std::string_view input, std::span<char> output, bool is_last) {
+void GzipDecoder::begin_member() {
+  isal_inflate_reset(&stream_);
+  header_ = {};
+  expected_ = {};
+  trailer_.clear();
+  state_ = State::header;
+}
+
+DecodeStep GzipDecoder::decode(std::string_view input, std::span<char> output) {
   DecodeStep step;
   switch (state_) {
     case State::header: step = read_header(input); break;
     case State::content: step = inflate(input, output); break;
     case State::trailer: step = read_trailer(input); break;
+    case State::end:
     case State::failed: break;
-    default: return look_for_member(input, is_last);
   }
-  if (is_last && input.empty() && step.produced == 0 && state_ < State::failed) {
-    fail("the data is truncated inside a gzip member");
-  }
+  step.is_end = state_ == State::end;
   if (state_ == State::failed) {
     step.produced += take_rest(output.subspan(step.produced));
     if (stream_.tmp_out_processed == stream_.tmp_out_valid) {
@@ -102,7 +97,7 @@ DecodeStep GzipDecoder::read_header(std::string_view input) {
   } else if (outcome == ISAL_DECOMP_OK) {
     state_ = State::content;
     if ((header_.flags & kReservedFlags) != 0) {
-      fail("unknown header flags");
+      fail("unknown flags in the header");
     }
   }
   return {.consumed = offered - stream_.avail_in};
@@ -164,11 +159,11 @@ DecodeStep GzipDecoder::read_trailer(std::string_view input) {
   if (trailer_.size() == sizeof(GzipTrailer)) {
     GzipTrailer trailer;
     std::memcpy(&trailer, trailer_.data(), sizeof trailer);
-    state_ = State::after_member;
+    state_ = State::end;
     if (trailer.crc != expected_.crc) {
-      fail("incorrect data check");
+      fail("the checksum does not match");
     } else if (trailer.length != expected_.length) {
-      fail("incorrect length check");
+      fail("the length does not match");
     }
   }
   return {.consumed = used.size()};
@@ -183,48 +178,6 @@ std::size_t GzipDecoder::take_rest(std::span<char> output) {
   std::memcpy(output.data(), rest.data(), length);
   stream_.tmp_out_processed += static_cast<int>(length);
   return length;
-}
-
-DecodeStep GzipDecoder::look_for_member(std::string_view input, bool is_last) {
-  if (is_last && input.empty()) {
-    ignored_bytes_ += std::exchange(magic_matched_, 0);
-    return {};
-  }
-  std::size_t used = 0;
-  if (state_ == State::after_member) {
-    while (used < input.size() && magic_matched_ < kGzipMagic.size() && input[used] == kGzipMagic[magic_matched_]) {
-      ++used;
-      ++magic_matched_;
-    }
-    if (magic_matched_ == kGzipMagic.size()) {
-      start_member();
-      return {.consumed = used};
-    }
-    if (used == input.size()) {
-      return {.consumed = used};
-    }
-    state_ = magic_matched_ == 0 && input[used] == '\0' ? State::padding : State::garbage;
-    ignored_bytes_ += std::exchange(magic_matched_, 0);
-  }
-  if (state_ == State::padding) {
-    const std::size_t first = input.find_first_not_of('\0', used);
-    used = first == std::string_view::npos ? input.size() : first;
-    state_ = used == input.size() ? State::padding : State::garbage;
-  }
-  ignored_bytes_ += input.size() - used;
-  return {.consumed = input.size()};
-}
-
-// The magic number may have arrived in two pieces, so ISA-L gets our copy of it.
-void GzipDecoder::start_member() {
-  isal_inflate_reset(&stream_);
-  header_ = {};
-  expected_ = {};
-  trailer_.clear();
-  magic_matched_ = 0;
-  state_ = State::header;
-  const DecodeStep step = read_header(kGzipMagic);
-  MANKAI_ASSERT(step.consumed == kGzipMagic.size() && state_ == State::header);
 }
 
 std::uint32_t GzipDecoder::offer(std::string_view input) {

@@ -30,13 +30,15 @@ Error describe(std::size_t outcome) {
                   "zstd -dc --long=31"};
     case ZSTD_error_memory_allocation:
       return {.code = ErrorCode::out_of_space, .detail = "no memory for the decoder's window"};
-    case ZSTD_error_prefix_unknown:
-      return {.code = ErrorCode::corrupt, .detail = "what follows the last frame is not zstd"};
-    default: return {.code = ErrorCode::corrupt, .detail = ZSTD_getErrorName(outcome)};
+    case ZSTD_error_dictionary_wrong:
+      return {.code = ErrorCode::unsupported_version,
+              .detail = "compressed with a dictionary; pipe through zstd -dc -D DICTIONARY"};
+    case ZSTD_error_checksum_wrong: return {.code = ErrorCode::corrupt, .detail = "the checksum does not match"};
+    default: return {.code = ErrorCode::corrupt, .detail = "invalid data"};
   }
 }
 
-// Decodes consecutive zstd frames; skippable frames produce nothing. On an error, ZSTD_decompressStream does not report
+// Skippable frames produce nothing. On an error, ZSTD_decompressStream does not report
 // how much it has written, which could lose good lines. So it gets one block or one header at a time, and nothing while
 // it still holds output: a failing call has then produced nothing.
 class ZstdDecoder final : public Decoder {
@@ -49,7 +51,8 @@ class ZstdDecoder final : public Decoder {
     MANKAI_ASSERT(ZSTD_isError(outcome) == 0);
   }
 
-  DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) override;
+  void begin_member() override {}  // the library begins a frame after each frame
+  DecodeStep decode(std::string_view input, std::span<char> output) override;
 
  private:
   struct Free {
@@ -60,21 +63,16 @@ class ZstdDecoder final : public Decoder {
   std::unique_ptr<ZSTD_DStream, Free> stream_;
   std::size_t wanted_bytes_ = kFrameStartBytes;
   bool may_hold_output_ = false;
-  bool is_between_frames_ = true;
 };
 
-DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output, bool is_last) {
+DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output) {
   if (may_hold_output_) {
     DecodeStep step = decode_block({}, output);
-    if (step.produced > 0 || step.failure) {
+    if (step.produced > 0 || step.is_end || step.failure) {
       return step;
     }
   }
-  DecodeStep step = decode_block(input.substr(0, wanted_bytes_), output);
-  if (is_last && input.empty() && step.produced == 0 && !step.failure && !is_between_frames_) {
-    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data is truncated inside a zstd frame"};
-  }
-  return step;
+  return decode_block(input.substr(0, wanted_bytes_), output);
 }
 
 DecodeStep ZstdDecoder::decode_block(std::string_view input, std::span<char> output) {
@@ -88,9 +86,8 @@ DecodeStep ZstdDecoder::decode_block(std::string_view input, std::span<char> out
     return {.failure = describe(outcome)};
   }
   may_hold_output_ = out.pos == out.size;
-  is_between_frames_ = outcome == 0 || (is_between_frames_ && in.pos == 0);
-  wanted_bytes_ = is_between_frames_ ? kFrameStartBytes : without_next_header(outcome);
-  return {.consumed = in.pos, .produced = out.pos};
+  wanted_bytes_ = outcome == 0 ? kFrameStartBytes : without_next_header(outcome);
+  return {.consumed = in.pos, .produced = out.pos, .is_end = outcome == 0};
 }
 
 }  // namespace
