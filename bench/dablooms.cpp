@@ -3,9 +3,10 @@
 //
 //   dablooms_calls OURS.so THEIRS.so FOLDER KEYS...
 //
-// Both libraries are loaded into one process, and take turns: all keys are added to a bloom in FOLDER, checked and
-// removed. Prints a line of TSV per call: ns of the calling thread's CPU time, medians of rounds, and the median of
-// the paired ratios; bench/targets.tsv has its targets. The rows `memory` and `floor` have limits in place of ours.
+// Both libraries are loaded into one process, and take turns of a few milliseconds, together with two limits, the rows
+// `memory` and `floor`: all keys are added to blooms in FOLDER, checked and removed. Prints a line of TSV per call: ns
+// of the calling thread's CPU time, medians of rounds, and the median, least and most of the paired ratios;
+// bench/targets.tsv has its targets.
 
 #include <dlfcn.h>
 
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -31,10 +33,11 @@ namespace mankai::bench {
 namespace {
 
 constexpr double kRate = 0.01;
-/// Calls per turn, at least.
+/// Calls per round, at least.
 constexpr std::size_t kCalls = 1'000'000;
-constexpr std::size_t kRounds = 7;
-constexpr std::size_t kLargeRounds = 3;
+/// Calls per turn: enough to fill the caches again, few enough that the machine's memory rarely changes its speed.
+constexpr std::size_t kChunk = 100'000;
+constexpr std::size_t kRounds = 5;
 
 constexpr std::array kCallNames = {"add", "check", "remove"};
 using Keys = std::vector<std::string_view>;
@@ -73,10 +76,13 @@ class Calls {
         free_(find<int(Handle*)>(library, "free_", "")),
         bloom_(find<Handle*(unsigned int, double, const char*)>(library, "new_", "")(static_cast<unsigned>(keys), kRate,
                                                                                      path.c_str())) {}
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+  ~Calls() { free_(bloom_); }
+
   void add(std::string_view key, std::uint64_t id) const { change(add_, key, id); }
   void check(std::string_view key, std::uint64_t /*id*/) const { check_(bloom_, key.data(), key.size()); }
   void remove(std::string_view key, std::uint64_t id) const { change(remove_, key, id); }
-  void close() const { free_(bloom_); }
 
  private:
   template <class Function>
@@ -108,7 +114,6 @@ class InMemory {
   void add(std::string_view key, std::uint64_t /*id*/) { filter_.insert(hash_(key)); }
   void check(std::string_view key, std::uint64_t /*id*/) { found_ += filter_.may_contain(hash_(key)) ? 1 : 0; }
   void remove(std::string_view key, std::uint64_t /*id*/) { static_cast<void>(filter_.erase(hash_(key))); }
-  void close() const {}
 
  private:
   CountingBloom filter_;
@@ -129,7 +134,6 @@ class Floor {
   void add(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), 1); }
   void check(std::string_view key, std::uint64_t /*id*/) { found_ += line_of(hash_(key)).counters[0]; }
   void remove(std::string_view key, std::uint64_t /*id*/) { change(hash_(key), ~std::uint64_t{0}); }
-  void close() const {}
 
  private:
   struct alignas(kCacheLineBytes) Line {
@@ -155,56 +159,105 @@ class Floor {
   std::mutex mutex_;
 };
 
-template <class Call>
-double spent(const Keys& keys, const Call& call) {
-  const double start = thread_cpu_ns();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    call(keys[i], i);
-  }
-  return thread_cpu_ns() - start;
-}
+/// A bloom, or a limit in its place, of which a turn makes a chunk of calls.
+class Contestant {
+ public:
+  Contestant() = default;
+  Contestant(const Contestant&) = delete;
+  Contestant& operator=(const Contestant&) = delete;
+  virtual ~Contestant() = default;
+  virtual void call(std::size_t number, std::span<const std::string_view> keys, std::uint64_t first_id) = 0;
+};
 
 template <class Bloom>
-Nanoseconds turn(Bloom& bloom, const Keys& keys) {
-  const std::size_t passes = std::max<std::size_t>(1, kCalls / keys.size());
-  Nanoseconds ns{};
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    ns[0] += spent(keys, [&](auto key, auto id) { bloom.add(key, id); });
-    ns[1] += spent(keys, [&](auto key, auto id) { bloom.check(key, id); });
-    ns[2] += spent(keys, [&](auto key, auto id) { bloom.remove(key, id); });
+class ContestantOf final : public Contestant {
+ public:
+  ContestantOf(const Library& library, std::size_t keys, const std::string& path) : bloom_(library, keys, path) {}
+
+  void call(std::size_t number, std::span<const std::string_view> keys, std::uint64_t first_id) override {
+    switch (number) {
+      case 0: return each(keys, first_id, [this](auto key, auto id) { bloom_.add(key, id); });
+      case 1: return each(keys, first_id, [this](auto key, auto id) { bloom_.check(key, id); });
+      default: return each(keys, first_id, [this](auto key, auto id) { bloom_.remove(key, id); });
+    }
   }
-  for (double& each : ns) {
-    each /= static_cast<double>(passes * keys.size());
+
+ private:
+  template <class Call>
+  static void each(std::span<const std::string_view> keys, std::uint64_t first_id, const Call& call) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      call(keys[i], first_id + i);
+    }
   }
-  return ns;
+
+  Bloom bloom_;
+};
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Contestant> (*make)(const Library&, std::size_t keys, const std::string& path);
+};
+
+template <class Bloom>
+constexpr Entry kEntry = {Bloom::kName, [](const Library& library, std::size_t keys, const std::string& path) {
+                            return std::unique_ptr<Contestant>(new ContestantOf<Bloom>(library, keys, path));
+                          }};
+
+/// All keys, added, checked and removed; a turn is a chunk, and the order of turns rotates. Adds to `ns`.
+void pass(std::span<const std::unique_ptr<Contestant>> contestants, const Keys& keys, std::span<Nanoseconds> ns) {
+  const std::span all(keys);
+  for (std::size_t call = 0; call < kCallNames.size(); ++call) {
+    for (std::size_t start = 0; start < all.size(); start += kChunk) {
+      const auto chunk = all.subspan(start, std::min(kChunk, all.size() - start));
+      for (std::size_t i = 0; i < contestants.size(); ++i) {
+        const std::size_t turn = (i + start / kChunk) % contestants.size();
+        const double before = thread_cpu_ns();
+        contestants[turn]->call(call, chunk, start);
+        ns[turn][call] += thread_cpu_ns() - before;
+      }
+    }
+  }
 }
 
-template <class Ours, class Theirs = Ours>
-void race(const Library& our_library, const Library& their_library, const std::string& folder, const Keys& keys) {
-  Ours ours(our_library, keys.size(), folder + "/ours.bloom");
-  Theirs theirs(their_library, keys.size(), folder + "/theirs.bloom");
-  std::vector<Nanoseconds> our_turns;
-  std::vector<Nanoseconds> their_turns;
-  for (std::size_t round = 0; round <= (keys.size() > kCalls ? kLargeRounds : kRounds); ++round) {
-    our_turns.push_back(turn(ours, keys));
-    their_turns.push_back(turn(theirs, keys));
-  }
-  ours.close();
-  theirs.close();
-  for (std::size_t call = 0; call < kCallNames.size(); ++call) {
-    std::vector<double> our_ns;
-    std::vector<double> their_ns;
-    std::vector<double> ratios;
-    for (std::size_t round = 1; round < our_turns.size(); ++round) {  // the first one touches the files
-      our_ns.push_back(our_turns[round][call]);
-      their_ns.push_back(their_turns[round][call]);
-      ratios.push_back(their_ns.back() / our_ns.back());
+/// The first of the entries is theirs. Each round makes all of them anew, as the pages that they get differ in speed.
+void race(std::span<const Entry> entries, const Library& ours, const Library& theirs, const std::string& folder,
+          const Keys& keys) {
+  const std::size_t passes = std::max<std::size_t>(1, kCalls / keys.size());
+  std::vector<std::vector<Nanoseconds>> rounds(kRounds, std::vector<Nanoseconds>(entries.size()));
+  for (auto& round : rounds) {
+    std::vector<std::unique_ptr<Contestant>> contestants;
+    for (const Entry& entry : entries) {
+      const bool is_theirs = contestants.empty();
+      contestants.push_back(
+          entry.make(is_theirs ? theirs : ours, keys.size(), folder + (is_theirs ? "/theirs.bloom" : "/ours.bloom")));
     }
-    std::printf("%s\t%zu\t%s\t%.1f\t%.1f\t%.2f\n", Ours::kName, keys.size(), kCallNames[call], median(our_ns),
-                median(their_ns), median(ratios));
-    std::fflush(stdout);
+    std::vector<Nanoseconds> unused(entries.size());
+    pass(contestants, keys, unused);  // touches the pages
+    for (std::size_t i = 0; i < passes; ++i) {
+      pass(contestants, keys, round);
+    }
+  }
+  for (std::size_t entry = 1; entry < entries.size(); ++entry) {
+    for (std::size_t call = 0; call < kCallNames.size(); ++call) {
+      std::vector<double> our_ns;
+      std::vector<double> their_ns;
+      std::vector<double> ratios;
+      for (const auto& round : rounds) {
+        our_ns.push_back(round[entry][call] / static_cast<double>(passes * keys.size()));
+        their_ns.push_back(round[0][call] / static_cast<double>(passes * keys.size()));
+        ratios.push_back(their_ns.back() / our_ns.back());
+      }
+      const auto [least, most] = std::ranges::minmax(ratios);
+      std::printf("%s\t%zu\t%s\t%.1f\t%.1f\t%.2f\t%.2f\t%.2f\n", entries[entry].name, keys.size(), kCallNames[call],
+                  median(our_ns), median(their_ns), median(ratios), least, most);
+      std::fflush(stdout);
+    }
   }
 }
+
+constexpr std::array kCounting = {kEntry<Calls<counting_bloom_t>>, kEntry<Calls<counting_bloom_t>>, kEntry<InMemory>,
+                                  kEntry<Floor>};
+constexpr std::array kScaling = {kEntry<Calls<scaling_bloom_t>>, kEntry<Calls<scaling_bloom_t>>};
 
 }  // namespace
 }  // namespace mankai::bench
@@ -217,12 +270,10 @@ int main(int argc, char** argv) {
   using namespace mankai::bench;  // NOLINT(google-build-using-namespace)
   const Library ours(argv[1]);
   const Library theirs(argv[2]);
-  std::puts("bloom\tkeys\tcall\tours_ns\ttheirs_ns\ttheirs_over_ours");
+  std::puts("bloom\tkeys\tcall\tours_ns\ttheirs_ns\ttheirs_over_ours\tleast\tmost");
   for (int i = 4; i < argc; ++i) {
     const Names names(static_cast<std::size_t>(std::strtod(argv[i], nullptr)));
-    race<Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
-    race<Calls<scaling_bloom_t>>(ours, theirs, argv[3], names.keys());
-    race<InMemory, Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
-    race<Floor, Calls<counting_bloom_t>>(ours, theirs, argv[3], names.keys());
+    race(kCounting, ours, theirs, argv[3], names.keys());
+    race(kScaling, ours, theirs, argv[3], names.keys());
   }
 }

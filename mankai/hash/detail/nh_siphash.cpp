@@ -238,17 +238,35 @@ bool is_long(std::uint64_t /*number*/) noexcept { return false; }
   return finish(hash, chunks);
 }
 
-template <class Key>
-[[gnu::always_inline]] inline Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
+// As sum_of, for keys of one or two pairs: all pairs after the first are the last 16 bytes, which are loaded once.
+[[gnu::always_inline]] inline Wide sum_of_short(const ExpandedKey& key, std::string_view text) noexcept {
+  const char* const first = text.data();
+  const char* const last = first + text.size() - kPairBytes;
+  const auto low = load_word<std::uint64_t>(last);
+  const auto high = load_word<std::uint64_t>(last + sizeof(std::uint64_t));
+  Wide sum = length_product(key, text.size()) +
+             product(key, 0, load_word<std::uint64_t>(first), load_word<std::uint64_t>(first + sizeof(std::uint64_t)));
+#pragma GCC unroll 16
+  for (std::size_t i = 1; i < kPairs / 2; ++i) {
+    sum += product(key, i, low, high);
+  }
+  return sum;
+}
+
+[[gnu::always_inline]] inline Digest digest_of(const ExpandedKey& key, Wide sum) noexcept {
   SipHash13 hash(key.state);
-  absorb(hash, sum_of(key, text));
+  absorb(hash, sum);
   return finish(hash, 1);
 }
 
 [[gnu::always_inline]] inline Digest digest(const ExpandedKey& key, std::string_view text) noexcept {
-  return is_long(text) ? long_digest(key, text) : digest_of(key, text);
+  // Ids, numbers and names: 30 instructions less. A caller that waits for memory may thus reach the next key's line.
+  if (text.size() >= kPairBytes && text.size() <= 2 * kPairBytes) {
+    return digest_of(key, sum_of_short(key, text));
+  }
+  return is_long(text) ? long_digest(key, text) : digest_of(key, sum_of(key, text));
 }
-Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, number); }
+Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, sum_of(key, number)); }
 
 void ask_for(std::string_view text) noexcept {
   prefetch_line(text.data());

@@ -93,9 +93,13 @@ Result<void> Store::Impl::mark_file(FileState state) {
 }
 
 Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
-  std::unique_lock<std::mutex> lock(change_mutex_);
-  auto changed = change_window(change, outcomes, is_in_batch_);
-  return changed ? finish(lock) : changed;
+  bool must_wait = false;
+  {
+    const std::scoped_lock lock(change_mutex_);
+    MANKAI_TRY(change_window(change, outcomes, is_in_batch_));
+    must_wait = waits_for_disk();
+  }
+  return finish(must_wait);
 }
 
 // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.
@@ -128,14 +132,6 @@ void Store::Impl::note_position(std::string_view position) {
   }
 }
 
-void Store::Impl::note_commit() {
-  has_uncommitted_ = false;
-  journal_.note_commit(journal_->next_sequence() - 1);
-  if (is_over_limit(journal_->record_bytes_held())) {
-    call_for_checkpoint();
-  }
-}
-
 void Store::Impl::begin(BatchMode mode) {
   const std::scoped_lock lock(change_mutex_);
   mode_ = is_in_batch_ ? mode_ : mode;
@@ -144,7 +140,7 @@ void Store::Impl::begin(BatchMode mode) {
 
 Result<void> Store::Impl::commit(std::string_view position) {
   MANKAI_TRY(SourcePosition::of(position));
-  std::unique_lock<std::mutex> lock(change_mutex_);
+  std::unique_lock lock(change_mutex_);
   if (is_in_memory()) {
     // Locks again, in lock order. Another thread may have committed in between.
     lock.unlock();
@@ -157,7 +153,7 @@ Result<void> Store::Impl::commit(std::string_view position) {
   return commit_journaled(position, lock);
 }
 
-Result<void> Store::Impl::commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock) {
+Result<void> Store::Impl::commit_journaled(std::string_view position, std::unique_lock<detail::ChangeMutex>& lock) {
   if (!has_uncommitted_ && position.empty()) {
     is_in_batch_ = false;
     return check_usable();

@@ -137,7 +137,7 @@ bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
 // Changes wait while the image is copied, and if they arrive faster than the disk can write them.
 Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   const std::scoped_lock one(checkpoint_mutex_);
-  std::unique_lock<std::mutex> lock(change_mutex_);
+  std::unique_lock lock(change_mutex_);
   if (!may_checkpoint(is_time)) {
     return {};
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mankai/file/file_lock.hpp"
+#include "mankai/store/detail/change_mutex.hpp"
 #include "mankai/store/detail/load_store.hpp"
 #include "mankai/store/detail/synced_journal.hpp"
 #include "mankai/store/detail/worker.hpp"
@@ -99,12 +100,12 @@ class Store::Impl {
   Result<void> close_files();
   template <class Encode>
   Result<Change> encoded(const Encode& encode, std::size_t begin, std::size_t count) const;
-  /// Ends a change, and waits for the disk if it must be durable now.
-  Result<void> finish(std::unique_lock<std::mutex>& lock) {
-    const bool must_sync = options_.durability == Durability::always && !is_in_batch_;
-    lock.unlock();
-    return must_sync ? sync() : Result<void>{};
+  /// Whether a change must be on the disk before its call returns.
+  [[nodiscard]] bool waits_for_disk() const noexcept {
+    return options_.durability == Durability::always && !is_in_batch_;
   }
+  /// Ends a change, without change_mutex_.
+  Result<void> finish(bool must_wait) { return must_wait ? sync() : Result<void>{}; }
   [[gnu::always_inline]] Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
   [[gnu::cold]] Result<void> undo(const Change& change, const JournalWriter::Place& before, const Error& error);
   [[gnu::cold]] Result<void> give_up_growth();
@@ -113,7 +114,7 @@ class Store::Impl {
   void note_position(std::string_view position);
   Result<void> commit_in_memory(std::string_view position);
   /// Releases the lock before it waits for the disk.
-  Result<void> commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock);
+  Result<void> commit_journaled(std::string_view position, std::unique_lock<detail::ChangeMutex>& lock);
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place();
   /// Starts the journal at its front again; the file has all of it. Returns false if there is no room.
@@ -149,7 +150,7 @@ class Store::Impl {
 
   std::mutex close_mutex_;
   mutable std::mutex checkpoint_mutex_;
-  mutable std::mutex change_mutex_;
+  mutable detail::ChangeMutex change_mutex_;
   mutable std::shared_mutex reader_mutex_;
 
   detail::SyncedJournal journal_;
@@ -167,6 +168,14 @@ class Store::Impl {
   detail::Worker checkpointer_;
   detail::Worker syncer_;
 };
+
+inline void Store::Impl::note_commit() {
+  has_uncommitted_ = false;
+  journal_.note_commit(journal_->next_sequence() - 1);
+  if (is_over_limit(journal_->record_bytes_held())) {
+    call_for_checkpoint();
+  }
+}
 
 inline Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
   if (const std::uint64_t bytes = record_bytes(0, change.payload.size()); !is_ready(bytes)) [[unlikely]] {
@@ -202,7 +211,7 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
   if (keys == 0) {
     return {};
   }
-  std::unique_lock<std::mutex> lock(change_mutex_);
+  std::unique_lock lock(change_mutex_);
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
@@ -217,7 +226,9 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
       return changed;
     }
   }
-  return finish(lock);
+  const bool must_wait = waits_for_disk();
+  lock.unlock();
+  return finish(must_wait);
 }
 
 template <class Encode>
