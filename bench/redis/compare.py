@@ -7,11 +7,13 @@ Usage: bench/redis/compare.py --peer PATH [--module build/lib/mankai-redis.so] [
 PATH is the peer's shared library, built elsewhere: nothing of it is here. Costs are those that the server itself
 measured (INFO commandstats), so neither the client nor the network is in them. Every measure runs in each round on a
 new server for each module, with the same bytes, but for parameters of CF.RESERVE where the rates are to be equal; the
-table gives medians [least..most] of the rounds, and the median of the ratios of each round's pair. --only takes the
-names of the methods of Measures.
+servers take turns of some milliseconds, so that a slow moment of the machine affects both. The table gives medians
+[least..most] of the rounds, and the median of the ratios of each round's pair. --only takes the names of the methods of
+Measures.
 """
 import argparse
 import collections
+import concurrent.futures
 import functools
 import itertools
 import json
@@ -20,6 +22,7 @@ import pathlib
 import random
 import statistics
 import sys
+import threading
 import time
 from contextlib import closing
 
@@ -33,6 +36,7 @@ SINGLE_BYTES = 12_600_000  # our filter of so many keys
 MANY_FILTERS = 1_000_000
 PIPELINED = 500  # commands of one item that are sent as one
 WINDOW = 20
+TURNS = 40  # in which the commands of a measure are sent
 FPR = "0.01"
 LARGE_KEYS = 720_000_000  # 863 MB at 9.585 bits per key
 
@@ -104,12 +108,55 @@ def measured_rate(client):
     return 100 * found / (len(commands) * BATCH)
 
 
-def cost(client, name, commands, things, replies_each=1):
-    """Returns the server's microseconds for each of the `things` in the commands."""
+class Turns:
+    """Lets one of several threads run at a time."""
+
+    _of_thread = threading.local()
+
+    def __init__(self, count):
+        self._waiting = collections.deque(range(count))
+        self._changed = threading.Condition()
+
+    def run(self, number, work):
+        self._of_thread.pass_on = functools.partial(self._pass_on, number)
+        self._change(number, lambda: None)
+        try:
+            return work()
+        finally:
+            with self._changed:
+                self._waiting.remove(number)
+                self._changed.notify_all()
+
+    @classmethod
+    def pass_on(cls):
+        """Lets the other threads run, and returns when it is this one's turn again."""
+        getattr(cls._of_thread, "pass_on", lambda: None)()
+
+    def _pass_on(self, number):
+        self._change(number, lambda: self._waiting.rotate(-1))
+
+    def _change(self, number, change):
+        with self._changed:
+            change()
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting[0] == number)
+
+
+def costs(client, series, things, replies_each=1):
+    """Returns the server's microseconds for each of the `things` in the commands of several series {name: commands}."""
     client.must("CONFIG", "RESETSTAT")
-    send(client, commands, replies_each)
-    fields = dict(field.split("=") for field in client.info("commandstats")[f"cmdstat_{name.lower()}"].split(","))
-    return int(fields["usec"]) / things
+    for turn in range(TURNS):
+        for commands in series.values():
+            first, end = (len(commands) * number // TURNS for number in (turn, turn + 1))
+            send(client, commands[first:end], replies_each)
+        Turns.pass_on()
+    found = client.info("commandstats")
+    stats = {name: dict(field.split("=") for field in found[f"cmdstat_{name.lower()}"].split(",")) for name in series}
+    return {name: int(fields["usec"]) / things for name, fields in stats.items()}
+
+
+def cost(client, name, commands, things, replies_each=1):
+    return costs(client, {name: commands}, things, replies_each)[name]
 
 
 class Measures:
@@ -163,20 +210,37 @@ class Measures:
             return found
 
     def engine(self):
-        """What the engine takes for a command that reads or sets one bit of as much memory, without a module."""
+        """What the engine takes: for a random bit of as much memory as a filter's, and for what every command of a module
+        needs. That is the limit of the latter: it has no item to hash, and no cells to wait for."""
+        from client import command
         offsets = random.Random(1).sample(range(8 * SINGLE_BYTES), 3 * SINGLES // 2)
 
-        def commands(name, some, *more):
-            from client import command
+        def repeated(*words):
+            return [command(*words) * PIPELINED] * (SINGLES // PIPELINED)
+
+        def bits(name, some, *more):
             return [b"".join(command(name, "f", offset, *more) for offset in some[first:first + PIPELINED])
                     for first in range(0, SINGLES, PIPELINED)]
 
         with self._start() as server:
             client = server.client()
+
+            def zeros():
+                client.must("DEL", "f")
+                return cost(client, "setbit", [command("SETBIT", "f", 4 * SINGLE_BYTES, 0)], SINGLES)
+
+            # Half of the memory: jemalloc keeps a block below 8 MiB, with its pages, for the second time.
+            first_touch = 2 * (zeros() - zeros())
             client.must("SETBIT", "f", 8 * SINGLE_BYTES - 1, 0)
-            return {"engine: set": cost(client, "setbit", commands("SETBIT", offsets, 1), SINGLES, PIPELINED),
-                    "engine: get": cost(client, "getbit", commands("GETBIT", offsets[SINGLES // 2:]), SINGLES,
-                                        PIPELINED)}
+            client.must("BF.RESERVE", "filter", FPR, SINGLE_KEYS, "NONSCALING")
+            at_random = costs(client, {"setbit": bits("SETBIT", offsets, 1),
+                                       "getbit": bits("GETBIT", offsets[SINGLES // 2:])}, SINGLES, PIPELINED)
+            same = costs(client, {"bf.card": repeated("BF.CARD", "filter"), "setbit": repeated("SETBIT", "f", 0, 1),
+                                  "getbit": repeated("GETBIT", "f", 0)}, SINGLES, PIPELINED)
+            change = same["setbit"] - same["getbit"]
+            return {"engine: set": at_random["setbit"], "engine: get": at_random["getbit"],
+                    "limit: exists": same["bf.card"], "limit: add": same["bf.card"] + change,
+                    "limit: add, new": same["bf.card"] + change + first_touch}
 
     def memory(self):
         with self._start() as server:
@@ -367,9 +431,13 @@ def measure(modules, names, rounds, after_round):
     results = {}
     for number in range(rounds):
         for name in names:
-            for label, module in modules.items():
-                found = getattr(Measures(lambda module=module, **options: closing(Server(module, **options))), name)()
-                for what, value in found.items():
+            turns = Turns(len(modules))
+            with concurrent.futures.ThreadPoolExecutor(len(modules)) as threads:
+                running = {label: threads.submit(turns.run, place, getattr(
+                    Measures(lambda module=module, **options: closing(Server(module, **options))), name))
+                    for place, (label, module) in enumerate(modules.items())}
+            for label, found in running.items():
+                for what, value in found.result().items():
                     results.setdefault(what, {}).setdefault(label, []).append(value)
             print(f"round {number + 1} of {rounds}: {name}", file=sys.stderr)
         after_round(results)

@@ -861,6 +861,40 @@ class SizeTest(OneServerTest):
         self.assertEqual(replies[:21], [0, 1, 1] * 7)
         self.assertEqual(replies[21:], [1, 0, 1] * 1993)
 
+    def test_answers_are_those_of_the_filter_that_the_key_has_now(self):
+        """Items are hashed before their key is open, as the filter that was used last by that name hashes."""
+        items = {name: [f"{name}{number}" for number in range(300)] for name in "fgh"}
+
+        def make(key, name):
+            self.client.must("BF.RESERVE", key, "0.01", 1_000_000)
+            new = self.client.pipeline([("BF.ADD", key, item) for item in items[name]])
+            self.assertEqual(new, [1] * len(new))
+
+        def check(key, name):
+            for command, word in (("BF.EXISTS", 1), ("BF.ADD", 0)):
+                replies = self.client.pipeline([(command, key, item) for item in items[name]])
+                self.assertEqual(replies, [word] * len(replies), f"{command} {key}")
+            for other in items.keys() - {name}:
+                found = self.client.pipeline([("BF.EXISTS", key, item) for item in items[other]])
+                self.assertEqual(sum(found), 0, f"{key} is empty but for {name}")
+
+        make("f", "f")
+        make("g", "g")
+        check("f", "f")
+        self.client.must("RENAME", "g", "f")
+        check("f", "g")
+        self.client.must("DEL", "f")
+        self.assertEqual(self.client.must("BF.EXISTS", "f", items["g"][0]), 0)
+        make("f", "h")
+        check("f", "h")
+        self.client.must("FLUSHALL", "ASYNC")
+        make("f", "f")
+        check("f", "f")
+        self.client.must("DEBUG", "RELOAD")
+        check("f", "f")
+        self.client.must("SET", "f", "text")
+        self.assertIsInstance(self.client.call("BF.ADD", "f", "a"), Error)
+
 
 def module_of(client):
     (module,) = client.must("MODULE", "LIST")

@@ -80,11 +80,12 @@ int reply_one_field(const Call& call, const Field& field, const BloomKey& key) {
   return field.reply(call, key);
 }
 
-void ask(const Call& call, const BloomValue& value, std::span<const std::string_view> keys, std::span<bool> answers) {
+void ask(const Call& call, const BloomValue& value, std::span<const std::string_view> keys, std::span<bool> answers,
+         const EarlyHash& early) {
   if (value.expiring() != nullptr) {
     ask(call, *value.expiring(), keys, answers);
   } else {
-    value.ask(keys, answers);
+    value.ask(keys, answers, early);
   }
 }
 
@@ -121,28 +122,31 @@ Answer bloom_exists(Call& call) {
   if (is_strict && !call.is(3, "STRICT")) {
     return refuse(kUnknownArgument);
   }
-  const BloomLookup lookup(call, kRead);
+  const std::string_view key = call.text(2);
+  const EarlyHash early(call.text(1), {&key, 1});
+  BloomLookup lookup(call, kRead);
   if (lookup.value() == nullptr) {
     // An absent filter is empty; a key of another type is an error.
     MANKAI_TRY(is_strict ? lookup.must_be_whole() : lookup.may_be_absent());
     return call.truth(false);
   }
-  const std::string_view key = call.text(2);
   bool outcome = false;
-  ask(call, *lookup.value(), {&key, 1}, {&outcome, 1});
+  lookup.close();
+  ask(call, *lookup.value(), {&key, 1}, {&outcome, 1}, early);
   return call.truth(outcome);
 }
 
 Answer bloom_mexists(Call& call) {
+  const KeyBatch batch(call, 2);
+  const EarlyHash early(call.text(1), batch.keys());
   const BloomLookup lookup(call, kRead);
   MANKAI_TRY(lookup.may_be_absent());
-  const KeyBatch batch(call, 2);
   if (lookup.value() != nullptr && is_too_much(call, batch.keys().size() * lookup.value()->work_shape().per_item)) {
     return refuse(kTooMuchWork);
   }
   const std::span<bool> outcomes = batch.answers();
   if (lookup.value() != nullptr) {
-    ask(call, *lookup.value(), batch.keys(), outcomes);
+    ask(call, *lookup.value(), batch.keys(), outcomes, early);
   }
   return call.truths(outcomes);
 }

@@ -166,11 +166,6 @@ bool BloomValue::is_empty() const noexcept {
   return keys_inserted() == 0 && slice_count() == 1;
 }
 
-Cuckoo* BloomValue::expiring() noexcept {
-  auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_);
-  return cuckoo != nullptr && (*cuckoo)->has_time() ? cuckoo->get() : nullptr;
-}
-
 bool BloomValue::is_deletable() const noexcept {
   const auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_);
   return cuckoo != nullptr ? (*cuckoo)->slot().count != 0
@@ -414,11 +409,8 @@ AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool
   });
 }
 
-AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool> fresh) {
-  if (foreign_format()) {
-    return add_foreign(keys, fresh);
-  }
-  prefetch();
+// Apart from `add`: single keys should not have the window's 32 KiB in their stack frame.
+[[gnu::noinline]] AddReport BloomValue::add_many(std::span<const std::string_view> keys, std::span<bool> seen) {
   const Hasher hash = hasher();
   std::array<Digest, kHashWindow> window;
   AddReport total;
@@ -426,12 +418,27 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
     const std::size_t count = std::min(kHashWindow, keys.size() - total.done);
     const auto digests = std::span(window).first(count);
     hash(keys.subspan(total.done, count), digests);
-    const auto seen = fresh.subspan(total.done, count);
-    const AddReport report = add_window(digests, seen);
-    std::ranges::transform(seen.first(report.done), seen.begin(), [](bool known) { return !known; });
+    const AddReport report = add_window(digests, seen.subspan(total.done, count));
     total = {.done = total.done + report.done, .stop = report.stop};
   }
   return total;
+}
+
+AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool> fresh, const EarlyHash& early) {
+  if (foreign_format()) {
+    return add_foreign(keys, fresh);
+  }
+  prefetch();
+  AddReport report;
+  if (keys.size() == 1) {
+    const Digest digest = early.digest(hasher(), keys[0]);
+    report = add_window({&digest, 1}, fresh);
+  } else {
+    report = add_many(keys, fresh);
+  }
+  std::ranges::transform(fresh.first(report.done), fresh.begin(), [](bool known) { return !known; });
+  keep_for(early);
+  return report;
 }
 
 AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh) {
@@ -450,19 +457,21 @@ AddReport BloomValue::add_foreign(std::span<const std::string_view> keys, std::s
   });
 }
 
-void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
+void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes,
+                     const EarlyHash& early) const noexcept {
   prefetch();
   visit([&]<class F>(const F& filter) {
     if constexpr (kIsForeign<F>) {
       filter.may_contain(keys, outcomes);
     } else if (keys.size() == 1) {
-      outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
+      outcomes[0] = filter.may_contain(early.digest(filter.hasher(), keys[0]));
     } else {
       for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
         filter.may_contain(digests, outcomes.subspan(start, digests.size()));
       });
     }
   });
+  keep_for(early);
 }
 
 void BloomValue::remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept {

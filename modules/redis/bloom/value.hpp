@@ -32,6 +32,7 @@
 #include "mankai/takeover/bloom_chain.hpp"
 #include "mankai/takeover/valkey_bloom.hpp"
 #include "modules/redis/bloom/converted.hpp"
+#include "modules/redis/bloom/early.hpp"
 #include "modules/redis/bloom/tiny.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/engine/layout.hpp"
@@ -124,9 +125,11 @@ class BloomValue {
 
   /// Adds keys in order while there is room, and writes which were new. Shape: keys[c], fresh[c]. Cost: a batch. Pre: a
   /// filter whose items expire is at the present time.
-  [[nodiscard]] AddReport add(std::span<const std::string_view> keys, std::span<bool> fresh);
+  [[nodiscard]] AddReport add(std::span<const std::string_view> keys, std::span<bool> fresh,
+                              const EarlyHash& early = {});
   /// Writes which keys may be present, by the filter's own time. Shape: keys[c], outcomes[c].
-  void ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept;
+  void ask(std::span<const std::string_view> keys, std::span<bool> outcomes,
+           const EarlyHash& early = {}) const noexcept;
   /// Removes keys from a deletable filter, each once, and writes which were present. Shape: keys[c], removed[c].
   void remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept;
 
@@ -143,7 +146,10 @@ class BloomValue {
   [[nodiscard]] bool is_nonscaling() const noexcept { return is_nonscaling_; }
   [[nodiscard]] bool is_deletable() const noexcept;
   /// The filter of items that expire, or null.
-  [[nodiscard]] Cuckoo* expiring() noexcept;
+  [[nodiscard]] Cuckoo* expiring() noexcept {
+    auto* cuckoo = std::get_if<std::unique_ptr<Cuckoo>>(&filter_);
+    return cuckoo != nullptr && (*cuckoo)->has_time() ? cuckoo->get() : nullptr;
+  }
   [[nodiscard]] const Cuckoo* expiring() const noexcept { return const_cast<BloomValue*>(this)->expiring(); }
   /// Whether adding a key that is found changes the filter.
   [[nodiscard]] bool counts_repeats() const noexcept {
@@ -223,8 +229,14 @@ class BloomValue {
       filter->prefetch();
     }
   }
+  void keep_for(const EarlyHash& early) const noexcept {
+    if (const auto* filter = std::get_if<std::unique_ptr<ScalableBloom>>(&filter_); filter != nullptr) {
+      early.keep(**filter);
+    }
+  }
   /// Lets the filter leave the memory of its key. Errors: std::bad_alloc, with nothing changed.
   void leave_key();
+  AddReport add_many(std::span<const std::string_view> keys, std::span<bool> seen);
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
   AddReport add_beside_key(TinyBloom& filter, std::span<const Digest> digests, std::span<bool> seen);
   AddReport add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh);

@@ -58,14 +58,16 @@ void replicate_add(const Call& call, const AddRequest& request, const AddReport&
 // A primary's command must not fail: RedisBloom replicates the additions that a full filter refused, too.
 int reply_add(const Call& call, const AddRequest& request, const AddReport& report, std::span<const bool> fresh,
               const char* error) noexcept {
+  const bool is_cut = report.stop != AddStop::none;
+  if (request.has_single_reply && !is_cut) {
+    return call.truth(fresh[0]);
+  }
   if (!call.is_from_client()) {
     return call.ok();
   }
   if (request.has_single_reply) {
-    return report.stop == AddStop::none ? engine.reply_with_bool(call.context(), static_cast<int>(fresh[0]))
-                                        : call.error(error);
+    return call.error(error);
   }
-  const bool is_cut = report.stop != AddStop::none;
   engine.reply_with_array(call.context(), static_cast<long>(report.done + (is_cut ? 1 : 0)));
   for (const bool is_new : fresh.first(report.done)) {
     engine.reply_with_bool(call.context(), static_cast<int>(is_new));
@@ -73,36 +75,47 @@ int reply_add(const Call& call, const AddRequest& request, const AddReport& repo
   return is_cut ? call.error(error) : kOk;
 }
 
+bool is_too_much_to_add(const Call& call, const BloomValue& value, std::size_t items) {
+  return items > 1 && is_too_much(call, work_of_adding(value.work_shape(), items));  // one item is never too much
+}
+
+// Apart from `add_keys`, which would clear room for the settings in every call.
+[[gnu::noinline]] Result<std::unique_ptr<BloomKey>> create_for(const Call& call, const AddRequest& request,
+                                                               std::size_t items) {
+  MANKAI_ASSIGN(const auto settings, request.filter.settings(call));
+  auto made = BloomValue::create(settings);
+  if (!made) {
+    return std::unexpected(not_created(made.error()));
+  }
+  auto created = BloomKey::create(std::move(*made));
+  if (is_too_much_to_add(call, *created->value(), items)) {
+    return refuse(kTooMuchWork);
+  }
+  replicate_creation(call, settings, *created->value());
+  return created;
+}
+
 Answer add_keys(const Call& call, const AddRequest& request) {
+  const KeyBatch batch(call, request.first);
+  const EarlyHash early(call.text(1), batch.keys());
   MemoryLimit limit(call.context());
   BloomLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   MANKAI_TRY(request.may_create ? lookup.may_be_absent() : lookup.must_be_whole());
-  const KeyBatch batch(call, request.first);
   const std::span<bool> fresh = batch.answers();
 
   std::unique_ptr<BloomKey> created;
-  BloomSettings settings;
   if (lookup.is_absent()) {
-    MANKAI_ASSIGN(settings, request.filter.settings(call));
-    auto made = BloomValue::create(settings);
-    if (!made) {
-      return std::unexpected(not_created(made.error()));
-    }
-    created = BloomKey::create(std::move(*made));
-  }
-  BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
-  if (is_too_much(call, work_of_adding(value.work_shape(), batch.keys().size()))) {
+    MANKAI_ASSIGN(created, create_for(call, request, batch.keys().size()));
+  } else if (is_too_much_to_add(call, *lookup.value(), batch.keys().size())) {
     return refuse(kTooMuchWork);
   }
-  if (created != nullptr) {
-    replicate_creation(call, settings, value);
-  }
+  BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
   if (created == nullptr && value.foreign_format()) {
     limit.set_growing(lookup.found()->memory_bytes());
   }
   advance_if_expiring(call, value);
-  const AddReport report = value.add(batch.keys(), fresh);
+  const AddReport report = value.add(batch.keys(), fresh, early);
 
   const bool has_changed =
       value.counts_repeats() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;

@@ -16,12 +16,6 @@ bool equal_words(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, [](char x, char y) { return upper(x) == upper(y); });
 }
 
-std::string_view Call::text(std::size_t index) const noexcept {
-  std::size_t bytes = 0;
-  const char* data = engine.string_ptr_len(arguments_[index], &bytes);
-  return {data, bytes};
-}
-
 bool Call::is(std::size_t index, std::string_view word) const noexcept { return equal_words(text(index), word); }
 
 std::optional<long long> Call::integer(std::size_t index) const noexcept {
@@ -34,17 +28,15 @@ std::optional<double> Call::real(std::size_t index) const noexcept {
   return engine.string_to_double(arguments_[index], &value) == kOk ? std::optional(value) : std::nullopt;
 }
 
-KeyBatch::KeyBatch(const Call& call, std::size_t first) {
+void KeyBatch::read_many(const Call& call, std::size_t first) {
   const std::size_t count = call.size() - first;
-  if (count > 1) {
-    many_keys_.resize(count);
-    many_answers_ = std::make_unique<bool[]>(count);
+  many_keys_.resize(count);
+  many_answers_ = std::make_unique<bool[]>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    many_keys_[i] = call.text(first + i);
   }
-  keys_ = {count > 1 ? many_keys_.data() : &one_key_, count};
-  answers_ = {count > 1 ? many_answers_.get() : &one_answer_, count};
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    keys_[i] = call.text(first + i);
-  }
+  keys_ = many_keys_;
+  answers_ = {many_answers_.get(), count};
 }
 
 bool Call::is_from_client() const noexcept {

@@ -46,7 +46,11 @@ class Call {
   [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
   [[nodiscard]] String* key() const noexcept { return arguments_[1]; }
   [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
-  [[nodiscard]] std::string_view text(std::size_t index) const noexcept;
+  [[nodiscard]] std::string_view text(std::size_t index) const noexcept {
+    std::size_t bytes = 0;
+    const char* data = engine.string_ptr_len(arguments_[index], &bytes);
+    return {data, bytes};
+  }
   /// Whether the argument equals a word in capitals, ignoring case.
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
@@ -80,7 +84,13 @@ class Call {
 class KeyBatch {
  public:
   /// All arguments from `first` on. Errors: std::bad_alloc.
-  KeyBatch(const Call& call, std::size_t first);
+  KeyBatch(const Call& call, std::size_t first) {
+    if (call.size() - first == 1) {
+      one_key_ = call.text(first);
+    } else {
+      read_many(call, first);
+    }
+  }
   KeyBatch(const KeyBatch&) = delete;
   KeyBatch& operator=(const KeyBatch&) = delete;
   ~KeyBatch() = default;
@@ -89,12 +99,14 @@ class KeyBatch {
   [[nodiscard]] std::span<bool> answers() const noexcept { return answers_; }
 
  private:
+  void read_many(const Call& call, std::size_t first);
+
   std::string_view one_key_;
   bool one_answer_ = false;
   std::vector<std::string_view> many_keys_;
   std::unique_ptr<bool[]> many_answers_;
-  std::span<std::string_view> keys_;
-  std::span<bool> answers_;
+  std::span<const std::string_view> keys_{&one_key_, 1};
+  std::span<bool> answers_{&one_answer_, 1};
 };
 
 [[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;

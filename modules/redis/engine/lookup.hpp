@@ -18,13 +18,18 @@ class Lookup {
       : key_(engine.open_key(call.context(), call.arguments()[argument], mode)), found_(find()) {}
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
-  ~Lookup() {
+  ~Lookup() { close(); }
+  /// Closes the key early. The value stays where it is until the command ends, or removes or replaces it.
+  void close() noexcept {
     if (key_ != nullptr) {
       engine.close_key(key_);
+      key_ = nullptr;
     }
   }
 
-  [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
+  [[nodiscard]] bool is_absent() const noexcept {
+    return found_ == nullptr && (key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty);
+  }
   /// Null if the key is absent or of another type.
   [[nodiscard]] KeyValue* found() const noexcept { return found_; }
   /// Null also while the value is incomplete.
@@ -45,7 +50,9 @@ class Lookup {
 
   /// Charges later allocations to this key's filter, existing or new.
   void limit(MemoryLimit& limit) const noexcept {
-    limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(KeyValue));
+    if (MemoryLimit::is_set()) {
+      limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(KeyValue));
+    }
   }
 
   void set(std::unique_ptr<KeyValue> made) noexcept {
@@ -65,8 +72,8 @@ class Lookup {
 
  private:
   [[nodiscard]] KeyValue* find() const noexcept {
-    const bool is_ours = key_ != nullptr && engine.key_type(key_) == kKeyTypeModule &&
-                         NativeType<KeyValue>::is_one(engine.module_type_get_type(key_));
+    // The engine returns null for a key that is absent or of a type of its own.
+    const bool is_ours = NativeType<KeyValue>::is_one(engine.module_type_get_type(key_));
     return is_ours ? static_cast<KeyValue*>(engine.module_type_get_value(key_)) : nullptr;
   }
   [[nodiscard]] std::unexpected<Error> other() const { return refuse(found_ == nullptr ? kWrongType : kIncomplete); }

@@ -177,6 +177,8 @@ MemoryLimit::MemoryLimit(Context* context) noexcept { allowance = {.context = co
 
 MemoryLimit::~MemoryLimit() { allowance = {}; }
 
+bool MemoryLimit::is_set() noexcept { return filter_limit.value != 0; }
+
 void MemoryLimit::set_filter(std::uint64_t used_bytes) noexcept {
   const auto most = static_cast<std::uint64_t>(filter_limit.value);
   allowance.filter_bytes = most == 0 ? kNoLimit : most - std::min(most, used_bytes);

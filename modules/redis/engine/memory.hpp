@@ -30,6 +30,8 @@ class MemoryLimit {
   MemoryLimit& operator=(const MemoryLimit&) = delete;
   ~MemoryLimit();
 
+  /// Whether filter-memory-limit is set.
+  [[nodiscard]] static bool is_set() noexcept;
   /// Later allocations are for a filter that already uses so many bytes.
   void set_filter(std::uint64_t used_bytes) noexcept;
   /// Later allocations are growth that a filter demands by its parameters, which may be forged: at most 128 MiB, or 64

@@ -34,7 +34,6 @@ inline constexpr int kApiVersion = 1;
 inline constexpr int kRead = 1;
 inline constexpr int kWrite = 2;
 inline constexpr int kKeyTypeEmpty = 0;
-inline constexpr int kKeyTypeModule = 6;
 
 // Options of SetModuleOptions: the module checks for I/O errors itself; it signals modified keys itself; its type can
 // be loaded while a replica still serves the old data.
