@@ -132,8 +132,8 @@ void add_limits(PeerLists& lists) {
   lists.integers.push_back(limit<Integer, BitsOnly<Integer>>("limit: bits only"));
   lists.urls.push_back(limit<Url, LineTouch<Url>>("limit: one line"));
   lists.urls.push_back(limit<Url, BitsOnly<Url>>("limit: bits only"));
-  lists.urls.push_back(limit<Url, HashOnly>("limit: hash only"));
-  lists.urls.push_back(limit<Url, PlainXxh3>("limit: plain XXH3"));
+  lists.urls.push_back(limit<Url, HashOnly>("our hash alone"));
+  lists.urls.push_back(limit<Url, PlainXxh3>("XXH3 alone"));
 }
 
 }  // namespace mankai::bench
