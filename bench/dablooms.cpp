@@ -28,6 +28,7 @@
 #include "mankai/base/region.hpp"
 #include "mankai/c/dablooms.h"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/store/detail/change_mutex.hpp"
 
 namespace mankai::bench {
 namespace {
@@ -156,7 +157,7 @@ class Floor {
   std::vector<std::array<std::uint64_t, 2>> journal_{std::size_t{64} << 16U};
   std::size_t next_ = 0;
   std::uint64_t found_ = 0;
-  std::mutex mutex_;
+  detail::ChangeMutex mutex_;
 };
 
 /// A bloom, or a limit in its place, of which a turn makes a chunk of calls.

@@ -115,7 +115,10 @@ template <class Parse>
 [[nodiscard]] auto at_least_one(Parse parse) {
   return [parse](std::string_view text) -> Result<std::uint64_t> {
     auto number = parse(text);
-    return number && *number == 0 ? fail(ErrorCode::invalid_argument, "0 is too small; give at least 1") : number;
+    if (number && *number == 0) {
+      return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is too small; give at least 1");
+    }
+    return number;
   };
 }
 

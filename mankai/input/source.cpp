@@ -83,6 +83,10 @@ Error unsupported(const detail::InputFormat& format) {
                     std::string(format.unpacker)};
 }
 
+std::string_view name_of(const detail::InputFormat& format) noexcept {
+  return format.name.empty() ? name(format.compression) : format.name;
+}
+
 }  // namespace
 
 std::string_view name(Compression compression) noexcept {
@@ -161,9 +165,34 @@ Result<std::size_t> Source::read_input(std::span<char> into) {
   if (!is_detected_) {
     MANKAI_TRY(detect());
   }
-  const Result<std::size_t> got = decoder_ == nullptr ? read_plain(into) : read_decoded(into);
-  if (got && !std::exchange(is_begun_, true) && detail::is_tar({into.data(), *got})) {
+  const Result<std::size_t> got = read_bytes(into);
+  return got && !std::exchange(is_begun_, true) ? begin(into, *got) : got;
+}
+
+Result<std::size_t> Source::read_bytes(std::span<char> into) {
+  return decoder_ == nullptr ? read_plain(into) : read_decoded(into);
+}
+
+// Refuses what is no text though it is not compressed, or no more. A pipe may deliver the first bytes one by one.
+Result<std::size_t> Source::begin(std::span<char> into, std::size_t got) {
+  const auto text = [&] { return std::string_view(into.data(), got); };
+  const auto inner = [&](bool is_whole) {
+    return decoder_ == nullptr ? detail::InputFormat() : detail::detect_format(text(), is_whole);
+  };
+  while (got < into.size() && (!inner(false) || detail::may_be_tar(text()))) {
+    const std::size_t more = read_bytes(into.subspan(got)).value_or(0);  // a failure is kept for the next call
+    if (more == 0) {
+      break;
+    }
+    got += more;
+  }
+  if (detail::is_tar(text())) {
     return keep_failure(unsupported({.name = "tar", .unpacker = "tar -xOf FILE"}));
+  }
+  if (const std::string_view found = name_of(*inner(true)); found != name(Compression::plain)) {
+    return keep_failure({.code = ErrorCode::corrupt,
+                         .detail = "the " + std::string(name(compression())) + " data contains " + std::string(found) +
+                                   " data; unpack both, and pipe in the text"});
   }
   return got;
 }
@@ -206,8 +235,14 @@ Result<bool> Source::begin_member() {
     if (!raw().empty()) {
       if (const auto format = detail::detect_format(raw(), is_raw_ended_)) {
         if (format->compression != compression()) {
-          return keep_failure(corrupt("ends at", ", and other bytes follow; head -c " +
-                                                     std::to_string(raw_bytes_consumed()) + " FILE leaves them out"));
+          const std::string_view found = name_of(*format);
+          const std::string end = std::to_string(raw_bytes_consumed());
+          return keep_failure(
+              found == name(Compression::plain)
+                  ? corrupt("ends at", ", and other bytes follow; head -c " + end + " FILE leaves them out")
+                  : corrupt("ends at", ", and " + std::string(found) + " data follows; head -c " + end +
+                                           " FILE is the first part, tail -c +" +
+                                           std::to_string(raw_bytes_consumed() + 1) + " FILE the other"));
         }
         decoder_->begin_member();
         is_between_members_ = false;

@@ -43,9 +43,9 @@ struct SourceOptions {
 /// The magic number selects the format: gzip (any number of members), zstd (any number of frames, including skippable
 /// ones, windows up to 128 MiB as of `zstd --long=27`) or xz (any number of streams, up to 256 MiB of decoder memory).
 /// Zero bytes after a member, frame or stream are skipped; anything else that is not the next one is corrupt. The magic
-/// numbers of bzip2, lz4, lzip, compress, zip and 7z, and the header of a tar file if the first read delivers it, also
-/// compressed, are corrupt: such bytes are no text. Everything else is plain, also an input that is truncated inside
-/// its magic number.
+/// numbers of bzip2, lz4, lzip, compress, zip and 7z, and the header of a tar file are corrupt: such bytes are no text.
+/// Inside compressed data all of these are. Everything else is plain, also an input that is truncated inside its magic
+/// number. If the first `read` is for less than 262 bytes, tar files are not recognized.
 ///
 /// Files are read, not mapped: mapped pages would count as this process's memory.
 class Source {
@@ -98,6 +98,8 @@ class Source {
 
   [[nodiscard]] Result<std::size_t> read_input(std::span<char> into);
   [[nodiscard]] Result<void> detect();
+  [[nodiscard]] Result<std::size_t> read_bytes(std::span<char> into);
+  [[nodiscard]] Result<std::size_t> begin(std::span<char> into, std::size_t got);
   [[nodiscard]] Result<std::size_t> read_plain(std::span<char> into);
   [[nodiscard]] Result<bool> begin_member();
   [[nodiscard]] Result<std::size_t> read_decoded(std::span<char> into);

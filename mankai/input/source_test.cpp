@@ -267,8 +267,14 @@ TEST(Source, garbage_after_compressed_data_is_corrupt_after_all_content) {
   using namespace std::string_literals;
   for (const Compression format : kPackedFormats) {
     const Compression other = format == Compression::gzip ? Compression::xz : Compression::gzip;
-    for (const std::string& garbage :
-         {"x"s, "\x1f"s, "PQ"s, "\xFD\x37z"s, "garbage"s + pack(format, "b\n"), pack(other, "b\n")}) {
+    const std::array<std::pair<std::string, std::string_view>, 7> rests = {{{"x", ""},
+                                                                            {"\x1f", ""},
+                                                                            {"PQ", ""},
+                                                                            {"\xFD\x37z", ""},
+                                                                            {"garbage" + pack(format, "b\n"), ""},
+                                                                            {pack(other, "b\n"), name(other)},
+                                                                            {"PK\3\4", "zip"}}};
+    for (const auto& [garbage, found] : rests) {
       for (const std::string& padding : {""s, "\0\0\0"s}) {
         for (const std::size_t chunk : kChunks) {
           const std::string packed = pack(format, "a\n") + padding;
@@ -277,9 +283,13 @@ TEST(Source, garbage_after_compressed_data_is_corrupt_after_all_content) {
           ASSERT_TRUE(delivered.error.has_value()) << name(format) << ' ' << garbage;
           EXPECT_EQ(delivered.error->code, ErrorCode::corrupt);
           const std::string end = std::to_string(packed.size());
+          const std::string advice =
+              found.empty()
+                  ? ", and other bytes follow; head -c " + end + " FILE leaves them out"
+                  : test::join({", and ", found, " data follows; head -c ", end, " FILE is the first part, tail -c +",
+                                std::to_string(packed.size() + 1), " FILE the other"});
           EXPECT_EQ(delivered.error->detail,
-                    test::join({"memory: the ", name(format), " data ends at compressed byte ", end,
-                                ", and other bytes follow; head -c ", end, " FILE leaves them out"}));
+                    test::join({"memory: the ", name(format), " data ends at compressed byte ", end, advice}));
         }
       }
     }
@@ -319,6 +329,53 @@ TEST(Source, a_tar_file_is_refused_also_compressed) {
   std::ranges::replace(tar, '\0', ' ');
   EXPECT_EQ(read_all(tar, 4096).text, tar);
   EXPECT_EQ(read_all("two\n" + tar, 4096).text, "two\n" + tar);
+}
+
+// As a slow pipe delivers them.
+std::optional<Error> error_in_pieces(std::string_view bytes, std::size_t piece = 1) {
+  Source source = Source::from_function(
+      [bytes, piece](std::span<char> into) mutable -> Result<std::size_t> {
+        const std::size_t length = bytes.copy(into.data(), std::min(piece, into.size()));
+        bytes.remove_prefix(length);
+        return length;
+      },
+      "a pipe");
+  std::array<char, 4096> into;
+  for (;;) {
+    const auto got = source.read(into);
+    if (!got || *got == 0) {
+      return got ? std::nullopt : std::optional(got.error());
+    }
+  }
+}
+
+TEST(Source, a_tar_file_is_refused_in_pieces) {
+  const std::string tar = "name" + std::string(253, '\0') + "ustar" + std::string(250, '\0') + "text\n";
+  for (const Compression format : kFormats) {
+    const auto error = error_in_pieces(pack(format, tar), 100);
+    ASSERT_TRUE(error) << name(format);
+    EXPECT_TRUE(error->detail.contains("tar -xOf FILE")) << error->detail;
+  }
+  EXPECT_FALSE(error_in_pieces(std::string(300, '\0')));
+  EXPECT_FALSE(error_in_pieces(std::string(3, '\0')));
+}
+
+TEST(Source, what_is_compressed_twice_is_refused) {
+  using namespace std::string_literals;
+  for (const Compression outer : {Compression::gzip, Compression::zstd, Compression::xz}) {
+    for (const Compression inner : {Compression::gzip, Compression::zstd, Compression::xz}) {
+      const std::string twice = pack(outer, pack(inner, "a line\n"));
+      const auto error = error_in_pieces(twice);
+      ASSERT_TRUE(error);
+      const std::string expected =
+          std::string(name(outer)) + " data contains " + std::string(name(inner)) + " data; unpack both";
+      EXPECT_TRUE(error->detail.contains(expected)) << error->detail;
+      EXPECT_EQ(read_all(twice, 4096).text, "");
+    }
+    EXPECT_TRUE(error_in_pieces(pack(outer, "BZh91AY&SY"s))->detail.contains("contains bzip2 data"));
+    EXPECT_FALSE(error_in_pieces(pack(outer, "BZh9 is a line\n"s)));
+    EXPECT_FALSE(error_in_pieces(pack(outer, "BZh"s)));
+  }
 }
 
 TEST(Source, windows_up_to_long_27_open_and_larger_ones_say_how_to_go_on) {

@@ -32,7 +32,7 @@ TEST(ChangeMutex, one_thread_at_a_time_has_it) {
   EXPECT_EQ(count, kThreads * kTimes);
 }
 
-TEST(ChangeMutex, a_thread_that_waits_long_gets_it) {
+TEST(ChangeMutex, a_thread_that_finds_it_locked_waits) {
   ChangeMutex mutex;
   std::atomic<bool> is_released = false;
   mutex.lock();
@@ -47,6 +47,32 @@ TEST(ChangeMutex, a_thread_that_waits_long_gets_it) {
   waiting.join();
   EXPECT_TRUE(mutex.try_lock());
   mutex.unlock();
+}
+
+// A loop of long changes leaves hardly a gap. It ends only when each of the others has had the mutex several times.
+TEST(ChangeMutex, a_thread_gets_it_beside_one_that_locks_again_and_again) {
+  constexpr int kWaiting = 2;
+  constexpr int kTimes = 5;
+  ChangeMutex mutex;
+  std::atomic<int> still_waiting = kWaiting;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kWaiting; ++i) {
+    threads.emplace_back([&] {
+      for (int time = 0; time < kTimes; ++time) {
+        const std::scoped_lock lock(mutex);
+      }
+      --still_waiting;
+    });
+  }
+  while (still_waiting != 0) {
+    const std::scoped_lock lock(mutex);
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1)) {
+    }
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
 }
 
 }  // namespace

@@ -57,5 +57,7 @@ inline constexpr std::size_t kMagicBytesMax = 10;
 
 /// Whether this begins with the header of a tar file (POSIX ustar, GNU).
 [[nodiscard]] bool is_tar(std::string_view prefix) noexcept;
+/// Whether more bytes could make it one.
+[[nodiscard]] bool may_be_tar(std::string_view prefix) noexcept;
 
 }  // namespace mankai::detail

@@ -38,9 +38,9 @@ Error describe(std::size_t outcome) {
   }
 }
 
-// Skippable frames produce nothing. On an error, ZSTD_decompressStream does not report
-// how much it has written, which could lose good lines. So it gets one block or one header at a time, and nothing while
-// it still holds output: a failing call has then produced nothing.
+// Skippable frames produce nothing. On an error, ZSTD_decompressStream does not report how much it has written, which
+// could lose good lines. So it gets one block or one header at a time, and nothing while it still holds output: a
+// failing call has then produced nothing.
 class ZstdDecoder final : public Decoder {
  public:
   ZstdDecoder() : Decoder(Compression::zstd), stream_(ZSTD_createDStream()) {

@@ -10,11 +10,12 @@ namespace mankai::detail {
 
 /// A mutex that one thread locks again and again, for a tenth of a microsecond each time. `unlock` is a plain store:
 /// std::mutex exchanges a word there, and so waits until the cell that was just changed has arrived from memory. In
-/// return nobody wakes a waiting thread, which looks again at intervals.
+/// return nobody wakes a waiting thread, which looks again at intervals. Once it has waited for a millisecond, others
+/// queue behind it: between two changes of a thread that does nothing else, the mutex is hardly ever free.
 class ChangeMutex {
  public:
   void lock() {
-    if (!try_lock()) [[unlikely]] {
+    if (has_queue_.load(std::memory_order_relaxed) || !try_lock()) [[unlikely]] {
       wait();
     }
   }
@@ -24,21 +25,25 @@ class ChangeMutex {
  private:
   // Most holders change a few keys; a checkpoint may take seconds.
   [[gnu::cold, gnu::noinline]] void wait() {
-    constexpr int kYields = 64;
-    constexpr std::chrono::microseconds kMaxPause{1000};
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::microseconds kYields{100};
+    constexpr std::chrono::milliseconds kPatience{1};
     const std::scoped_lock one_at_a_time(waiters_);
-    std::chrono::microseconds pause{1};
-    for (int looks = 0; !try_lock(); ++looks) {
-      if (looks < kYields) {
+    const auto start = Clock::now();
+    while (!try_lock()) {
+      const auto waited = Clock::now() - start;
+      has_queue_.store(waited > kPatience, std::memory_order_relaxed);
+      if (waited < kYields) {
         std::this_thread::yield();
       } else {
-        std::this_thread::sleep_for(pause);
-        pause = std::min(2 * pause, kMaxPause);
+        std::this_thread::sleep_for(std::min<Clock::duration>(waited / 4, kPatience));
       }
     }
+    has_queue_.store(false, std::memory_order_relaxed);
   }
 
   std::atomic<bool> is_locked_ = false;
+  std::atomic<bool> has_queue_ = false;
   std::mutex waiters_;
 };
 

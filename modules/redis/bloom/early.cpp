@@ -11,6 +11,7 @@
 namespace mankai::redis {
 
 /// A filter, as the last command on its key left it. Names that share a place replace each other.
+/// Older slices may have moved since: only the newest is compared.
 struct EarlyHash::Place {
   struct Cells {
     const std::byte* blocks;
