@@ -49,8 +49,8 @@ class LineReader {
   /// A batch never waits to become full: a stalled pipe delays at most one unfinished line.
   /// Cost:    one pass over the bytes; no allocation unless a line is longer than the buffer.
   /// Errors:  as Source::read, and the number of the last line before it; out_of_space with line number and offset if a
-  ///          line exceeds `max_line_bytes` or memory runs out. Complete lines before the error are delivered first; the
-  ///          error then repeats on every call.
+  ///          line exceeds `max_line_bytes` or memory runs out. Complete lines before the error are delivered first;
+  ///          the error then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
   /// As next_batch, but returns all complete lines that were read, however many. They are valid as long as the block,
