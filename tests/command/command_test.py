@@ -115,7 +115,7 @@ class Create(CommandTest):
     def test_says_which_argument_is_wrong(self):
         for arguments, says in [
             (["--kind", "quotient"], ["--kind", "quotient", "blocked-bloom"]),
-            (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "--keys: 0"), (["--keys", "-3"], "--keys"),
+            (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "--keys: '0' is too small"), (["--keys", "-3"], "--keys"),
             (["--keys", "1e30"], "--keys"),
             (["--fpr", "1"], ["--fpr", "between 0 and 1"]), (["--fpr", "0"], "--fpr"), (["--fpr", "nan"], "--fpr"),
             (["--hash", "md5"], ["--hash", "nh-siphash"]), (["--seed", "xyz"], "--seed"),
@@ -368,7 +368,7 @@ class InfoAndPlan(CommandTest):
         self.error("plan", code=2, says="--keys")
         self.error("plan", "--keys", "10", code=2, says="--bytes")
         self.error("plan", "--keys", "10", "--fpr", "1%", "--bytes", "1M", code=2, says="either")
-        self.error("plan", "--keys", "0", "--fpr", "1%", code=2, says="--keys: 0")
+        self.error("plan", "--keys", "0", "--fpr", "1%", code=2, says="--keys: '0' is too small")
         self.error("plan", "--keys", "10", "--bytes", "3", code=2, says="smallest")
         self.error("plan", "--keys", "10", "--bytes", "3XiB", code=2, says="--bytes")
 
