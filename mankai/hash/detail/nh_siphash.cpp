@@ -183,6 +183,10 @@ Wide product(const ExpandedKey& key, std::size_t pair, std::uint64_t first, std:
   return static_cast<Wide>(first + key.words[2 * pair]) * (second + key.words[2 * pair + 1]);
 }
 
+[[gnu::always_inline]] inline Wide product_at(const ExpandedKey& key, std::size_t pair, const char* bytes) noexcept {
+  return product(key, pair, load_word<std::uint64_t>(bytes), load_word<std::uint64_t>(bytes + sizeof(std::uint64_t)));
+}
+
 Wide length_product(const ExpandedKey& key, std::size_t bytes) noexcept {
   return static_cast<Wide>(bytes + key.length_addend) * key.length_factor;
 }
@@ -194,8 +198,7 @@ template <std::size_t kCount>
   Wide sum = 0;
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < kCount; ++i) {
-    const char* pair = chunk + std::min(i * kPairBytes, last_pair_at);
-    sum += product(key, i, load_word<std::uint64_t>(pair), load_word<std::uint64_t>(pair + sizeof(std::uint64_t)));
+    sum += product_at(key, i, chunk + std::min(i * kPairBytes, last_pair_at));
   }
   return sum;
 }
@@ -244,8 +247,7 @@ bool is_long(std::uint64_t /*number*/) noexcept { return false; }
   const char* const last = first + text.size() - kPairBytes;
   const auto low = load_word<std::uint64_t>(last);
   const auto high = load_word<std::uint64_t>(last + sizeof(std::uint64_t));
-  Wide sum = length_product(key, text.size()) +
-             product(key, 0, load_word<std::uint64_t>(first), load_word<std::uint64_t>(first + sizeof(std::uint64_t)));
+  Wide sum = length_product(key, text.size()) + product_at(key, 0, first);
 #pragma GCC unroll 16
   for (std::size_t i = 1; i < kPairs / 2; ++i) {
     sum += product(key, i, low, high);

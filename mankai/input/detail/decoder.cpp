@@ -43,6 +43,14 @@ Match match(std::string_view bytes, const Magic& magic) {
   return length == magic.bytes.size() ? Match::yes : Match::prefix;
 }
 
+constexpr std::size_t kTarMagicAt = 257;
+constexpr std::string_view kTarMagic = "ustar";
+
+// The name is padded with NUL, and the numbers after it end with one, so this is no text.
+bool has_tar_name(std::string_view prefix) noexcept {
+  return prefix.substr(0, kTarMagicAt).find('\0') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<InputFormat> detect_format(std::string_view prefix, bool is_whole_input) noexcept {
@@ -56,18 +64,6 @@ std::optional<InputFormat> detect_format(std::string_view prefix, bool is_whole_
   }
   return may_become_one && !is_whole_input ? std::nullopt : std::optional(InputFormat());
 }
-
-namespace {
-
-constexpr std::size_t kTarMagicAt = 257;
-constexpr std::string_view kTarMagic = "ustar";
-
-// The name is padded with NUL, and the numbers after it end with one, so this is no text.
-bool has_tar_name(std::string_view prefix) noexcept {
-  return prefix.substr(0, kTarMagicAt).find('\0') != std::string_view::npos;
-}
-
-}  // namespace
 
 bool is_tar(std::string_view prefix) noexcept {
   return has_tar_name(prefix) && prefix.substr(std::min(prefix.size(), kTarMagicAt)).starts_with(kTarMagic);

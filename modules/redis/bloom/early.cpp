@@ -52,9 +52,12 @@ EarlyHash::EarlyHash(std::string_view key, std::span<const std::string_view> ite
 }
 
 void EarlyHash::keep(const ScalableBloom& filter) const noexcept {
+  if (place_ == nullptr) {
+    return;
+  }
   const std::size_t count = filter.slice_count();
   const std::span<const std::byte> newest = filter.slice(count - 1).cells();
-  if (place_ == nullptr || newest.size() < kLeastBytes) {
+  if (newest.size() < kLeastBytes) {
     return;
   }
   const std::size_t kept = std::min(count, place_->slices.size());
