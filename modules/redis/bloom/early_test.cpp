@@ -38,6 +38,14 @@ TEST(EarlyHash, digest_is_the_filters) {
   }
 }
 
+TEST(EarlyHash, the_second_command_on_a_key_hashes_early) {
+  const ScalableBloom filter = make(1);
+  expect_digest_of(filter, "again");
+  const EarlyHash early("again", {&kItem, 1});
+  // Asked for another item, it answers with the digest that it has.
+  EXPECT_EQ(early.digest(filter.hasher(), "another item"), filter.hasher()(kItem));
+}
+
 TEST(EarlyHash, filters_that_are_gone_are_not_read) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     expect_digest_of(make(seed), "key");
