@@ -46,15 +46,20 @@ HWY_INLINE DigestVector multiply_halves(DigestVector a, DigestVector b) {
   return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
 }
 
-// The high halves of 128-bit products, from four products of 32-bit halves.
-HWY_INLINE DigestVector vector_multiply_high(DigestTag d, DigestVector v, std::uint64_t factor) {
+// The two halves of 128-bit products, folded, from four products of 32-bit halves.
+HWY_INLINE DigestVector vector_folded_product(DigestTag d, DigestVector v, std::uint64_t factor) {
+  const hn::Repartition<std::uint32_t, DigestTag> d32;
   const DigestVector low = hn::Set(d, factor & kVectorRangeLimit);
   const DigestVector high = hn::Set(d, factor >> 32);
   const DigestVector v_high = hn::ShiftRight<32>(v);
-  const DigestVector carried = hn::Add(multiply_halves(v_high, low), hn::ShiftRight<32>(multiply_halves(v, low)));
+  const DigestVector lowest = multiply_halves(v, low);
+  const DigestVector carried = hn::Add(multiply_halves(v_high, low), hn::ShiftRight<32>(lowest));
   const DigestVector crossed =
       hn::Add(multiply_halves(v, high), hn::And(carried, hn::Set(d, std::uint64_t{kVectorRangeLimit})));
-  return hn::Add(multiply_halves(v_high, high), hn::Add(hn::ShiftRight<32>(carried), hn::ShiftRight<32>(crossed)));
+  const DigestVector high_half =
+      hn::Add(multiply_halves(v_high, high), hn::Add(hn::ShiftRight<32>(carried), hn::ShiftRight<32>(crossed)));
+  const auto low_half = hn::OddEven(hn::BitCast(d32, hn::ShiftLeft<32>(crossed)), hn::BitCast(d32, lowest));
+  return hn::Xor(high_half, hn::BitCast(d, low_half));
 }
 
 // The scalar fastrange, bit for bit, for ranges below 2^32: the high 64 bits of a 96-bit product.
@@ -84,8 +89,7 @@ struct IntegerSource {
 #if MANKAI_VECTOR_DIGESTS
   HWY_INLINE DigestVector load(DigestTag d, std::size_t i) const {
     const DigestVector x = hn::Xor(hn::LoadU(d, keys + i), hn::Set(d, seed));
-    const DigestVector folded = hn::Xor(vector_multiply(d, x, kMixFirst), vector_multiply_high(d, x, kMixFirst));
-    return vector_multiply(d, folded, kMixSecond);
+    return vector_multiply(d, vector_folded_product(d, x, kMixFirst), kMixSecond);
   }
 #endif
   HWY_INLINE Digest at(std::size_t i) const { return mix_integer(keys[i], seed); }
