@@ -1,6 +1,7 @@
 #include "mankai/hash/detail/xxh3_batch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "mankai/base/bits.hpp"
@@ -23,28 +24,24 @@ constexpr std::size_t kMostBytes = 8 * kBlockBytes;
 /// How keys are hashed: vectors hash 17 to 32, 33 to 64 and 65 to 128 bytes, XXH3 itself all others.
 enum Sort : std::uint8_t { kTwoBlocks, kFourBlocks, kEightBlocks, kOther, kSorts };
 
-constexpr Sort sort_of(std::size_t bytes) {
-  return bytes <= kBlockBytes || bytes > kMostBytes ? kOther
-         : bytes <= 2 * kBlockBytes                 ? kTwoBlocks
-         : bytes <= 4 * kBlockBytes                 ? kFourBlocks
-                                                    : kEightBlocks;
-}
-
 // The ends of the lists of all sorts are in one register: in memory they would be a chain of loads and stores.
 constexpr unsigned kEndBits = 16;
 constexpr std::uint64_t kEndMask = 0xffff;
 
-constexpr std::size_t kLengths = 256;
-constexpr auto kShiftOfLength = [] {
-  std::array<std::uint8_t, kLengths> shifts{};
-  for (std::size_t bytes = 0; bytes < kLengths; ++bytes) {
-    shifts[bytes] = static_cast<std::uint8_t>(kEndBits * sort_of(bytes));
+// The place of the highest bit. Written so, it is one instruction (bsr).
+constexpr unsigned highest_bit(std::size_t value) { return 63U ^ static_cast<unsigned>(std::countl_zero(value | 1U)); }
+
+constexpr auto kShiftOfBit = [] {
+  std::array<std::uint8_t, 64> shifts{};
+  shifts.fill(kEndBits * kOther);
+  for (unsigned sort = kTwoBlocks; sort < kOther; ++sort) {
+    shifts[highest_bit(2 * kBlockBytes << sort) - 1] = static_cast<std::uint8_t>(kEndBits * sort);
   }
   return shifts;
 }();
 
 // No branch: which keys are long is not predictable.
-constexpr unsigned shift_of(std::size_t bytes) { return kShiftOfLength[std::min(bytes, kLengths - 1)]; }
+constexpr unsigned shift_of(std::size_t bytes) { return kShiftOfBit[highest_bit(bytes - 1)]; }
 
 // [Collet2019]
 constexpr std::uint64_t kLengthFactor = 0x9e3779b185ebca87U;
@@ -76,7 +73,7 @@ struct Key {
 // The keys of a window, a list for each sort. What vectors hash is filled up by copies of the last key.
 class Sorted {
  public:
-  static constexpr std::size_t kMost = kWindow + kLanes - 1;
+  static constexpr std::size_t kMost = kWindow + kLanes;
 
   void begin(std::span<const std::string_view> keys) {
     keys_ = keys;
@@ -137,7 +134,7 @@ class Sorted {
   std::uint64_t ends_;
   std::uint8_t numbers_[kSorts * kMost];
   const std::uint8_t* firsts_[kSorts * kMost];
-  std::uint64_t lengths_[kSorts * kMost];
+  HWY_ALIGN std::uint64_t lengths_[kSorts * kMost];
   std::size_t counts_[kSorts];
 };
 
@@ -308,13 +305,17 @@ HWY_INLINE Vector sums(const AllMasks& masks, const Sorted& sorted, std::size_t 
 template <Sort kSort>
 HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, Sorted& next, Digest* digests) {
   const Tag d;
-  std::uint64_t hashes[Sorted::kMost];
+  HWY_ALIGN std::uint64_t hashes[Sorted::kMost];
   for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
     next.take<kLanes>();
-    const Vector lengths = hn::LoadU(d, sorted.lengths(kSort) + i);
-    Vector hash = hn::Add(sums<kSort>(masks, sorted, i), hn::Mul(lengths, hn::Set(d, kLengthFactor)));
+    hn::Store(sums<kSort>(masks, sorted, i), d, hashes + i);
+  }
+  // Apart: two multiplications in a row would fill the processor's window before the next keys' sums.
+  for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
+    const Vector lengths = hn::Load(d, sorted.lengths(kSort) + i);
+    Vector hash = hn::Add(hn::Load(d, hashes + i), hn::Mul(lengths, hn::Set(d, kLengthFactor)));
     hash = hn::Mul(hn::Xor(hash, hn::ShiftRight<37>(hash)), hn::Set(d, kAvalancheFactor));
-    hn::StoreU(hn::Xor(hash, hn::ShiftRight<32>(hash)), d, hashes + i);
+    hn::Store(hn::Xor(hash, hn::ShiftRight<32>(hash)), d, hashes + i);
   }
   for (std::size_t i = 0; i < sorted.count(kSort); ++i) {
     digests[sorted.numbers(kSort)[i]].value = hashes[i];
