@@ -8,6 +8,7 @@
 
 #include "mankai/base/duration.hpp"
 #include "mankai/base/error.hpp"
+#include "mankai/base/parallel.hpp"
 #include "mankai/base/time.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/base/parallel.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/every_kind.hpp"
@@ -77,6 +78,19 @@ TEST_P(ConcurrentWriters, writers_of_different_keys_build_the_filter_of_one_writ
   alone.insert(std::span(digests));
   EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
   EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
+}
+
+TEST_P(ConcurrencyContract, a_batch_divided_among_threads_answers_like_a_whole_one) {
+  auto filter = make(GetParam(), {.keys = kKeys});
+  const auto digests = Random(3).digests(2 * kKeys);
+  filter.insert(std::span(digests).first(kKeys));
+  Outcomes whole(digests.size());
+  Outcomes divided(digests.size());
+  filter.may_contain(digests, whole.span());
+  for_ranges_in_parallel(digests.size(), kKeys / 10, [&](std::size_t first, std::size_t last) {
+    filter.may_contain(std::span(digests).subspan(first, last - first), divided.span().subspan(first, last - first));
+  });
+  EXPECT_EQ(divided.vector(), whole.vector());
 }
 
 // Asks for some of the keys that are in, singly, and for the latest ones in a batch.
