@@ -31,7 +31,7 @@ struct Cells {
 Cells filled_cells(std::uint64_t blocks) {
   Cells cells(blocks);
   const auto digests = random_digests(static_cast<std::size_t>(static_cast<double>(blocks) * kKeysPerBlock));
-  kernel::insert_partitioned(kernel::block_ops(), cells.words, blocks, digests.data(), digests.size(), system_memory());
+  kernel::insert_partitioned(kernel::block_ops(), cells.words, blocks, digests.data(), digests.size());
   return cells;
 }
 
@@ -72,8 +72,8 @@ void kernel_bulk_build(benchmark::State& state) {
   const Cells cells(static_cast<std::uint64_t>(state.range(0)));
   const auto digests = random_digests(cells.blocks * static_cast<std::size_t>(kKeysPerBlock));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(kernel::insert_partitioned(kernel::block_ops(), cells.words, cells.blocks, digests.data(),
-                                                        digests.size(), system_memory()));
+    benchmark::DoNotOptimize(
+        kernel::insert_partitioned(kernel::block_ops(), cells.words, cells.blocks, digests.data(), digests.size()));
   }
   count_keys(state, digests.size());
 }

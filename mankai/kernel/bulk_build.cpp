@@ -1,8 +1,12 @@
 #include "mankai/kernel/bulk_build.hpp"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
+#include <numeric>
 #include <optional>
 
+#include "mankai/base/parallel.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/atomic_words.hpp"
@@ -128,37 +132,63 @@ namespace {
 HWY_EXPORT(add_digests);
 HWY_EXPORT(add_integers);
 
-// `add(partitions)` adds all keys. Returns how many set a bit; nothing if a plain batch is faster or memory runs out.
+constexpr std::size_t kMostThreads = 64;
+
+// `add(partitions, first, last)` adds keys of a range. Returns how many set a bit; nothing if a plain batch is faster
+// or memory runs out. With less memory there are fewer threads.
 template <class Add>
-std::optional<std::uint64_t> build_partitioned(const Partitions::Target& target, std::size_t count,
-                                               const Memory& scratch, const Add& add) noexcept {
+std::optional<std::uint64_t> build_partitioned(Partitions::Target target, std::size_t count, const BulkOptions& options,
+                                               const Add& add) noexcept {
   if (target.block_count < kPartitionedBytes / kCacheLineBytes ||
       count / kPartitionedKeysPerBlock < target.block_count) {
     return std::nullopt;
   }
-  Partitions partitions(target, count, scratch);
-  if (!partitions.is_ready()) {
+  const std::size_t threads = std::clamp<std::size_t>(options.threads, 1, kMostThreads);
+  std::array<std::mutex, Partitions::kLocks> locks;
+  if (threads > 1) {
+    target.locks = locks;
+  }
+  std::array<std::optional<Partitions>, kMostThreads> parts;
+  std::size_t ready = 0;
+  while (ready < threads && parts[ready].emplace(target, count / threads, options.scratch).is_ready()) {
+    ++ready;
+  }
+  if (ready == 0) {
     return std::nullopt;
   }
-  add(partitions);
-  return partitions.finish();
+  std::array<std::uint64_t, kMostThreads> fresh{};
+  const auto build = [&](std::size_t part) {
+    Partitions& partitions = *parts[part];
+    add(partitions, count / ready * part, part + 1 == ready ? count : count / ready * (part + 1));
+    fresh[part] = partitions.finish(partitions.size() / ready * part);
+  };
+  {
+    const auto running = start_threads(ready - 1, build);
+    for (std::size_t part = running.size(); part < ready; ++part) {
+      build(part);
+    }
+  }
+  return std::accumulate(fresh.begin(), fresh.end(), std::uint64_t{0});
 }
 
 }  // namespace
 
 std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
-                                 const Digest* digests, std::size_t count, const Memory& scratch) noexcept {
-  const auto fresh = build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, scratch,
-                                       [&](Partitions& to) { HWY_DYNAMIC_DISPATCH(add_digests)(to, digests, count); });
+                                 const Digest* digests, std::size_t count, const BulkOptions& options) noexcept {
+  const auto fresh = build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, options,
+                                       [&](Partitions& to, std::size_t first, std::size_t last) {
+                                         HWY_DYNAMIC_DISPATCH(add_digests)(to, digests + first, last - first);
+                                       });
   return fresh ? *fresh : ops.insert(words, block_count, digests, count);
 }
 
 std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
                                  const std::uint64_t* keys, std::uint64_t seed, std::size_t count,
-                                 const Memory& scratch) noexcept {
-  const auto fresh =
-      build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, scratch,
-                        [&](Partitions& to) { HWY_DYNAMIC_DISPATCH(add_integers)(to, keys, seed, count); });
+                                 const BulkOptions& options) noexcept {
+  const auto fresh = build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, options,
+                                       [&](Partitions& to, std::size_t first, std::size_t last) {
+                                         HWY_DYNAMIC_DISPATCH(add_integers)(to, keys + first, seed, last - first);
+                                       });
   return fresh ? *fresh : ops.insert_integers(words, block_count, keys, seed, count);
 }
 

@@ -76,8 +76,7 @@ void expect_same_as_plain(const std::vector<Digest>& digests) {
   Cells expected(kBlocks * 8);
   Cells actual(kBlocks * 8);
   const std::uint64_t fresh = block_ops().insert(expected.words(), kBlocks, digests.data(), digests.size());
-  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(), digests.size(), system_memory()),
-            fresh);
+  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(), digests.size()), fresh);
   EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words()));
 }
 
@@ -113,9 +112,32 @@ TEST(BulkBuild, integers_are_hashed_with_their_seed) {
   Cells expected(kBlocks * 8);
   Cells actual(kBlocks * 8);
   const std::uint64_t fresh = block_ops().insert_integers(expected.words(), kBlocks, keys.data(), kSeed, keys.size());
-  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, keys.data(), kSeed, keys.size(), system_memory()),
-            fresh);
+  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, keys.data(), kSeed, keys.size()), fresh);
   EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words()));
+}
+
+// Grants `context`'s number of blocks.
+void* grant(void* context, std::size_t bytes) noexcept {
+  auto& left = *static_cast<int*>(context);
+  const Memory system = system_memory();
+  return left-- > 0 ? system.allocate(system.context, bytes) : nullptr;
+}
+
+// Only the order of keys within a block decides which of them set a bit; the cells are the same in every order.
+TEST(BulkBuild, threads_build_the_same_cells) {
+  const auto digests = digests_from(2 * kEnough + 12'345, ~std::uint64_t{0}, 0);
+  Cells expected(kBlocks * 8);
+  const auto fresh = static_cast<double>(block_ops().insert(expected.words(), kBlocks, digests.data(), digests.size()));
+  for (const std::size_t threads : {2U, 3U, 8U, 1000U}) {
+    for (int grants : {1000, 2, 1, 0}) {
+      const Memory scratch{.allocate = grant, .release = system_memory().release, .context = &grants};
+      Cells actual(kBlocks * 8);
+      const std::uint64_t counted = insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(),
+                                                       digests.size(), {.threads = threads, .scratch = scratch});
+      EXPECT_NEAR(static_cast<double>(counted), fresh, 0.001 * fresh);
+      EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words())) << threads;
+    }
+  }
 }
 
 TEST(BulkBuild, works_without_scratch) {
@@ -124,7 +146,9 @@ TEST(BulkBuild, works_without_scratch) {
                        .context = nullptr};
   const auto digests = digests_from(kEnough, ~std::uint64_t{0}, 0);
   Cells cells(kBlocks * 8);
-  EXPECT_GT(insert_partitioned(block_ops(), cells.words(), kBlocks, digests.data(), digests.size(), nothing), 0U);
+  EXPECT_GT(
+      insert_partitioned(block_ops(), cells.words(), kBlocks, digests.data(), digests.size(), {.scratch = nothing}),
+      0U);
 }
 
 }  // namespace

@@ -161,13 +161,13 @@ ClassCalls class_calls() {
     calls.insert_concurrent = Calls::insert_concurrent;
   }
   if constexpr (requires(F filter, std::span<const Digest> digests, const Memory& scratch) {
-                  filter.insert_bulk(digests, scratch);
+                  filter.insert_bulk(digests, {.scratch = scratch});
                 }) {
     calls.insert_bulk = [](AnyFilter& filter, std::span<const Digest> digests, const Memory& scratch) {
-      Calls::of(filter).insert_bulk(digests, scratch);
+      Calls::of(filter).insert_bulk(digests, {.scratch = scratch});
     };
     calls.insert_bulk_integers = [](AnyFilter& filter, std::span<const std::uint64_t> keys, const Memory& scratch) {
-      Calls::of(filter).insert_bulk(keys, scratch);
+      Calls::of(filter).insert_bulk(keys, {.scratch = scratch});
     };
   }
   if constexpr (DeletableFilter<F>) {

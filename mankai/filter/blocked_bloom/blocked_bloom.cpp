@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "mankai/kernel/bulk_build.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
 namespace mankai {
@@ -35,18 +34,18 @@ Result<BlockedBloom> BlockedBloom::from_image(Image source) {
   return BlockedBloom(std::move(source), blocks);
 }
 
-void BlockedBloom::insert_bulk(std::span<const Digest> digests, const Memory& scratch) noexcept {
-  image().add_keys(kernel::insert_partitioned(ops(), words(), shape(), digests.data(), digests.size(), scratch));
+void BlockedBloom::insert_bulk(std::span<const Digest> digests, const BulkOptions& options) noexcept {
+  image().add_keys(kernel::insert_partitioned(ops(), words(), shape(), digests.data(), digests.size(), options));
 }
 
-void BlockedBloom::insert_bulk(std::span<const std::uint64_t> keys, const Memory& scratch) noexcept {
+void BlockedBloom::insert_bulk(std::span<const std::uint64_t> keys, const BulkOptions& options) noexcept {
   const HashSpec spec = hash();
   if (spec.kind != HashKind::xxh3) {
     insert(keys);
     return;
   }
   image().add_keys(
-      kernel::insert_partitioned(ops(), words(), shape(), keys.data(), spec.seed[0], keys.size(), scratch));
+      kernel::insert_partitioned(ops(), words(), shape(), keys.data(), spec.seed[0], keys.size(), options));
 }
 
 double BlockedBloom::fpr_estimate() const noexcept { return kernel::mean_block_fpr(words(), shape()); }

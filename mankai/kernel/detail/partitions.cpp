@@ -44,12 +44,17 @@ Partitions::Partitions(const Target& target, std::size_t count, const Memory& sc
 }
 
 void Partitions::drain(std::size_t partition, std::size_t keys) noexcept {
+  std::unique_lock<std::mutex> lock;
+  if (!target_.locks.empty()) {
+    lock = std::unique_lock(target_.locks[partition % kLocks]);
+  }
   fresh_ += target_.ops.insert(target_.words, target_.block_count, stored(partition), keys);
   counts_[partition] = 0;
 }
 
-std::uint64_t Partitions::finish() noexcept {
-  for (std::size_t partition = 0; partition < partition_count_; ++partition) {
+std::uint64_t Partitions::finish(std::size_t first) noexcept {
+  for (std::size_t i = 0; i < partition_count_; ++i) {
+    const std::size_t partition = (first + i) % partition_count_;
     const std::size_t keys = counts_[partition];
     const std::size_t rest = keys % kStagedDigests;
     std::memcpy(stored(partition) + (keys - rest), staged(partition), rest * sizeof(Digest));
