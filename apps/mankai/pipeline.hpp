@@ -39,10 +39,10 @@ struct PipelineWork {
   std::function<typename Reader::Block()> make_block;
 };
 
-/// With one thread, next() reads and parses. With more, each of them reads blocks, and parses those for which no other
-/// thread is free: then it goes on reading the same input. While a compressed file is being read, the next files are,
-/// too, so that several are decompressed at once. Streams are read in turn, since two of them may be the same, and
-/// next() waits for them. Threads: one at a time.
+/// The thread that calls next() is one of the threads: while it has nothing to deliver, it reads and parses, too. A
+/// sleeping caller beside as many threads as processors would share a processor with one of them. While a compressed
+/// file is being read, the next files are, too, so that several are decompressed at once. Streams are read in turn,
+/// since two of them may be the same, and next() waits for them. Threads: the one that opened it.
 template <class Reader>
 class Pipeline {
  public:
@@ -54,12 +54,11 @@ class Pipeline {
   [[nodiscard]] static Result<std::unique_ptr<Pipeline>> open(const InputRequest& request, PipelineWork<Reader> work,
                                                               std::function<void()> before_waiting) {
     MANKAI_ASSIGN(auto sources, Sources::open(request, std::move(before_waiting)));
-    auto pipeline = std::unique_ptr<Pipeline>(new Pipeline(std::move(sources), std::move(work)));
     // A thread that waits for a followed file could not be ended.
-    const std::size_t threads = request.threads == 1 || request.follow_last ? 0 : request.threads;
+    const std::size_t threads = request.follow_last ? 1 : request.threads;
+    auto pipeline = std::unique_ptr<Pipeline>(new Pipeline(std::move(sources), std::move(work), threads));
     const WithoutStopSignals inherited;  // they interrupt the thread of next()
-    pipeline->most_in_turn_ = kBlocksPerThread * threads;
-    pipeline->threads_ = start_threads(threads, [self = pipeline.get()](std::size_t) { self->run(); });
+    pipeline->threads_ = start_threads(threads - 1, [self = pipeline.get()](std::size_t) { self->run(); });
     return pipeline;
   }
   Pipeline(const Pipeline&) = delete;
@@ -77,7 +76,7 @@ class Pipeline {
   /// read ahead. Errors: those of the readers, in the order of the inputs.
   [[nodiscard]] Result<Block*> next() {
     while (stop_signal() == 0 && current_ < inputs_.size()) {
-      auto item = threads_.empty() ? next_here() : next_of_threads();
+      auto item = next_item();
       if (!item) {
         progress_.clear();
         return stop_signal() == 0 ? Result<Block*>(std::unexpected(item.error())) : nullptr;
@@ -129,20 +128,21 @@ class Pipeline {
     bool is_ended = false;
   };
 
-  Pipeline(Sources sources, PipelineWork<Reader> work)
+  Pipeline(Sources sources, PipelineWork<Reader> work, std::size_t threads)
       : sources_(std::move(sources)),
         work_to_do_(std::move(work)),
+        most_in_turn_(threads == 1 ? 1 : kBlocksPerThread * threads),
         inputs_(sources_.size()),
         progress_(sources_.total_bytes()) {}
 
-  Result<bool> read(std::size_t index, Item& item, const Sources::Wait& wait, bool keeps) {
+  Result<bool> read(std::size_t index, Item& item, const Sources::Wait& wait) {
     auto& reader = inputs_[index].reader;
     if (!reader) {
       MANKAI_ASSIGN(auto source, sources_.open_source(index, wait));
       MANKAI_ASSIGN(auto opened, work_to_do_.open(std::move(source)));
       reader = std::make_unique<Reader>(std::move(opened));
     }
-    MANKAI_ASSIGN(item.bytes, reader->read(item.block, keeps));
+    MANKAI_ASSIGN(item.bytes, reader->read(item.block, most_in_turn_ > 1));
     item.raw_bytes = reader->source().raw_bytes_consumed();
     item.is_compressed = reader->source().compression() != Compression::plain;
     return item.bytes > 0;
@@ -164,25 +164,8 @@ class Pipeline {
     work_.notify_one();  // one more input may be read ahead
   }
 
-  // Both return nullptr at the end of the current input.
-  Result<Item*> next_here() {
-    if (!delivered_) {
-      delivered_ = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
-    }
-    const auto wait_here = [](const auto& wait) {
-      wait();
-      return true;
-    };
-    MANKAI_ASSIGN(const bool is_read, read(current_, *delivered_, wait_here, false));
-    if (!is_read) {
-      end(inputs_[current_]);
-      return nullptr;
-    }
-    delivered_->block.parse();
-    return delivered_.get();
-  }
-
-  Result<Item*> next_of_threads() {
+  // Returns nullptr at the end of the current input.
+  Result<Item*> next_item() {
     Lock lock(mutex_);
     if (delivered_) {
       queued_bytes_ -= delivered_->bytes;
@@ -213,9 +196,9 @@ class Pipeline {
         lock.lock();
         wait_ = nullptr;
         waited_.notify_one();
-        continue;
+      } else if (!work(lock)) {
+        delivery_.wait(lock);
       }
-      delivery_.wait(lock);
     }
   }
 
@@ -224,19 +207,8 @@ class Pipeline {
     Lock lock(mutex_);
     try {
       while (!is_stopping_) {
-        if (unparsed_.size() > waiting_) {
-          parse_one(lock);
-        } else if (const std::size_t index = readable_input(); index < inputs_.size()) {
-          if (!unparsed_.empty()) {
-            work_.notify_one();  // a reader may take long
-          }
-          read(index, lock);
-        } else if (!unparsed_.empty()) {
-          parse_one(lock);
-        } else {
-          ++waiting_;
+        if (!work(lock)) {
           work_.wait(lock);
-          --waiting_;
         }
       }
     } catch (...) {
@@ -248,7 +220,32 @@ class Pipeline {
     }
   }
 
-  // Returns the first input to read from; inputs_.size() if there is none or next() has enough to deliver.
+  // Reads or parses a block; returns false if there is none. One thread at a time can read the input in turn, and the
+  // others depend on it: so that comes first, but for next(), which depends on what is unparsed.
+  bool work(Lock& lock) {
+    const std::size_t index = readable_input();
+    if (index < inputs_.size() && (unparsed_.empty() || (index == current_ && !is_next()))) {
+      if (!unparsed_.empty()) {
+        wake();  // a reader may take long
+      }
+      read(index, lock);
+    } else if (!unparsed_.empty()) {
+      parse_one(lock);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_next() const { return std::this_thread::get_id() == next_thread_; }
+
+  void wake() {
+    work_.notify_one();
+    delivery_.notify_one();
+  }
+
+  // Returns the first input to read from; inputs_.size() if there is none or next() has enough to deliver. Before
+  // next() itself reads from a stream, and may wait, it delivers everything.
   [[nodiscard]] std::size_t readable_input() const {
     std::size_t in_turn = 0;
     std::size_t bytes_in_turn = 0;
@@ -265,8 +262,10 @@ class Pipeline {
         continue;
       }
       // next() waits for the input in turn if nothing of it is left, whatever the inputs after it take.
-      const bool has_enough_in_turn = in_turn > 0 && (in_turn >= most_in_turn_ || bytes_in_turn >= kMostBytes);
-      if (is_in_turn ? has_enough_in_turn : !sources_.is_file(i) || queued_bytes_ >= kMostBytes) {
+      const bool is_file = sources_.is_file(i);
+      const bool has_enough_in_turn =
+          in_turn > 0 && (in_turn >= most_in_turn_ || bytes_in_turn >= kMostBytes || (is_next() && !is_file));
+      if (is_in_turn ? has_enough_in_turn : !is_file || queued_bytes_ >= kMostBytes) {
         break;
       }
       if (!input.is_busy) {
@@ -303,7 +302,7 @@ class Pipeline {
     if (!item) {
       item = std::make_unique<Item>(Item{.block = work_to_do_.make_block()});
     }
-    const auto is_read = read(index, *item, [this](const auto& wait) { return wait_in_next(wait); }, true);
+    const auto is_read = read(index, *item, [this](const auto& wait) { return wait_in_next(wait); });
     lock.lock();
     input.is_busy = false;
     if (!is_read || !*is_read) {
@@ -318,12 +317,16 @@ class Pipeline {
     queued_bytes_ += item->bytes;
     item->is_parsed = false;
     unparsed_.push_back(input.items.emplace_back(std::move(item)).get());
-    work_.notify_one();
+    wake();
   }
 
   // Calls a function that may wait, on the thread of next(), after everything before it was delivered: signals
   // interrupt that thread, and before_waiting() belongs to it. Returns false, without a call, to end the reader.
   bool wait_in_next(const std::function<void()>& wait) {
+    if (is_next()) {
+      wait();
+      return true;
+    }
     Lock lock(mutex_);
     wait_ = &wait;
     delivery_.notify_one();
@@ -333,6 +336,8 @@ class Pipeline {
 
   Sources sources_;
   PipelineWork<Reader> work_to_do_;
+  std::thread::id next_thread_ = std::this_thread::get_id();
+  std::size_t most_in_turn_;  // 1: no block is used while the next one is read
   std::vector<Input> inputs_;
   Progress progress_;
   std::size_t current_ = 0;
@@ -348,9 +353,7 @@ class Pipeline {
   std::condition_variable waited_;
   std::vector<std::unique_ptr<Item>> free_;
   std::deque<Item*> unparsed_;
-  std::size_t waiting_ = 0;       // threads that could parse one
   std::size_t queued_bytes_ = 0;  // of the inputs' items, and of delivered_
-  std::size_t most_in_turn_ = 0;
   const std::function<void()>* wait_ = nullptr;
   std::exception_ptr failure_;
   bool is_stopping_ = false;

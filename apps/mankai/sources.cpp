@@ -179,10 +179,11 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
 
 Option threads_option(InputRequest& request) {
   request.threads = usual_threads();
-  return parsed_option("--threads", "N",
-                       "Number of threads that read, decompress and parse the inputs, 1 to 64; another one writes. The "
-                       "output is the same for any number [default: the number of cores, at most 8].",
-                       parse_threads, request.threads);
+  return parsed_option(
+      "--threads", "N",
+      "Number of threads that read, decompress and parse the inputs, 1 to 64; one of them also writes. "
+      "The output is the same for any number [default: the number of cores, at most 8].",
+      parse_threads, request.threads);
 }
 
 }  // namespace mankai::command
