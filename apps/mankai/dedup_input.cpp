@@ -58,6 +58,7 @@ Result<WarcTypes> parse_warc_types(std::string_view text) {
 
 void DedupBlock::parse() {
   if (batches_.empty()) {
+    lines_.parse();
     take_fields();
   }
   for (std::size_t i = 0; filter_ != nullptr && i < batches_.size(); ++i) {
@@ -221,7 +222,7 @@ Result<DedupReader> DedupReader::open(Source source, const DedupInputRequest& re
 Result<std::size_t> DedupReader::read(DedupBlock& block, bool keeps) {
   if (records_) {
     MANKAI_ASSIGN(const auto records, records_->next_batch());
-    block.lines_.lines = {};  // parse() takes them if there are no batches; these are of another input
+    block.lines_ = {};  // parse() takes them if there are no batches; these are of another input
     block.clear(records.size());
     block.take_records(records, types_);
     return block.texts_.size() + records.size() * kBytesPerLine;
@@ -229,6 +230,7 @@ Result<std::size_t> DedupReader::read(DedupBlock& block, bool keeps) {
   MANKAI_ASSIGN(const std::size_t bytes, block.lines_.read(*lines_, keeps));
   block.clear(legend_ || has_fields(*block.request_) ? block.lines_.size() : 0);
   if (legend_) {
+    block.lines_.parse();
     block.take_index(*legend_);
   }
   return bytes;

@@ -294,6 +294,7 @@ void HotKeys::make_room(std::size_t lines) {
 
 void HotReader::Block::parse() {
   if (!is_parsed) {
+    lines.parse();
     keys.accept_until(clock_now() + future);
     keys.read(lines.lines, lines.label, lines.first_line_number);
     is_parsed = true;

@@ -16,14 +16,16 @@ Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_li
 }
 
 Result<std::size_t> LinesBlock::read(LineReader& reader, bool keeps) {
-  MANKAI_ASSIGN(lines, keeps ? reader.next_block(memory_) : reader.next_batch());
+  lines = {};
+  if (keeps) {
+    MANKAI_ASSIGN(count_, reader.next_block(memory_));
+  } else {
+    MANKAI_ASSIGN(lines, reader.next_batch());
+    count_ = lines.size();
+  }
   label = reader.source().label();
   first_line_number = reader.first_line_number();
-  std::size_t bytes = lines.size() * kBytesPerLine;
-  for (const std::string_view line : lines) {
-    bytes += line.size();
-  }
-  return bytes;
+  return count_ == 0 ? 0 : memory_.bytes() + count_ * kBytesPerLine;
 }
 
 Result<Input> Input::open(const InputRequest& request, std::function<void()> before_waiting) {
@@ -87,6 +89,7 @@ struct AnswersBlock : LinesBlock {
   Result<bool> decides = false;
 
   void parse() {
+    LinesBlock::parse();
     text.clear();
     decides = false;
     for (std::size_t i = 0; decides && i < lines.size(); i += kBatchLinesMax) {

@@ -24,17 +24,22 @@ inline constexpr std::size_t kBytesPerLine = 64;
 
 /// Lines of one input.
 struct LinesBlock {
-  std::span<const std::string_view> lines;
-  std::string label;  ///< of the input
+  std::span<const std::string_view> lines;  ///< after parse()
+  std::string label;                        ///< of the input
   std::uint64_t first_line_number = 0;
 
   /// As the read of a PipelineWork's Reader. Errors: as LineReader.
   [[nodiscard]] Result<std::size_t> read(LineReader& reader, bool keeps);
-  [[nodiscard]] std::size_t size() const noexcept { return lines.size(); }
-  void parse() {}
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  void parse() {
+    if (lines.empty()) {
+      lines = memory_.lines();
+    }
+  }
 
  private:
   LineBlock memory_;
+  std::size_t count_ = 0;
 };
 
 /// Reads one input as blocks of lines, which are or extend a LinesBlock.

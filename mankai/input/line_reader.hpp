@@ -29,10 +29,17 @@ struct LineReaderOptions {
 
 /// Lines and the memory that has them; reused from block to block.
 class LineBlock {
+ public:
+  /// Splits the text into lines. They are valid until the block is passed again.
+  [[nodiscard]] std::span<const std::string_view> lines();
+  /// The size of the memory.
+  [[nodiscard]] std::size_t bytes() const noexcept { return memory_.capacity(); }
+
  private:
   friend class LineReader;
 
   std::vector<std::string_view> lines_;
+  std::string_view rest_;  // complete lines that follow
   detail::InputBuffer::Memory memory_;
 };
 
@@ -53,10 +60,10 @@ class LineReader {
   ///          the error then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
-  /// As next_batch, but returns all complete lines that were read, however many. They are valid as long as the block,
-  /// until it is passed again: they can be used while this reader reads on into another block.
+  /// As next_batch, but all complete lines that were read are in the block, however many; returns their number. They
+  /// can be split and used while this reader reads on into another block.
   /// Errors:  also std::bad_alloc.
-  [[nodiscard]] Result<std::span<const std::string_view>> next_block(LineBlock& block);
+  [[nodiscard]] Result<std::size_t> next_block(LineBlock& block);
 
   /// The number, from 1, of the first line of the last batch.
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return lines_before_ + 1; }

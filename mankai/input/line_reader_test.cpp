@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/traffic/random.hpp"
@@ -57,31 +59,53 @@ TEST(LineReader, blocks_keep_their_lines_while_the_next_ones_are_read) {
   const std::vector<std::string> expected = read_lines(text, 4096).lines;
   auto reader = LineReader::create(Source::from_memory(text, "memory"), {.buffer_bytes = 64 << 10}).value();
   std::array<LineBlock, 3> blocks;
-  std::vector<std::span<const std::string_view>> kept;
+  std::deque<std::pair<LineBlock*, std::size_t>> kept;  // and how many lines they have
   std::vector<std::string> lines;
   const auto take_oldest = [&] {
-    lines.insert(lines.end(), kept.front().begin(), kept.front().end());
-    kept.erase(kept.begin());
+    const auto oldest = kept.front().first->lines();
+    EXPECT_EQ(oldest.size(), kept.front().second);
+    lines.insert(lines.end(), oldest.begin(), oldest.end());
+    kept.pop_front();
   };
   for (std::size_t i = 0;; ++i) {
     if (kept.size() == blocks.size()) {
       take_oldest();
     }
-    const auto block = reader.next_block(blocks[i % blocks.size()]).value();
+    LineBlock& block = blocks[i % blocks.size()];
+    const std::size_t count = reader.next_block(block).value();
     std::size_t read = lines.size();
     for (const auto& one : kept) {
-      read += one.size();
+      read += one.second;
     }
     EXPECT_EQ(reader.first_line_number(), read + 1);
-    if (block.empty()) {
+    if (count == 0) {
       break;
     }
-    kept.push_back(block);
+    kept.emplace_back(&block, count);
   }
   while (!kept.empty()) {
     take_oldest();
   }
   EXPECT_EQ(lines, expected);
+}
+
+TEST(LineReader, a_line_that_is_too_long_ends_the_blocks_after_the_lines_before_it) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) {
+    text += std::to_string(i) + "\n";
+  }
+  text += std::string(1001, 'x') + "\nbehind it\n";
+  const ReadLines expected = read_lines(text, 64 << 10, 1000);
+  auto reader = LineReader::create(Source::from_memory(text, "memory"), {.max_line_bytes = 1000}).value();
+  LineBlock block;
+  std::size_t lines = 0;
+  auto count = reader.next_block(block);
+  for (; count; count = reader.next_block(block)) {
+    ASSERT_EQ(block.lines().size(), *count);
+    lines += *count;
+  }
+  EXPECT_EQ(lines, 3000U);
+  EXPECT_EQ(count.error().message(), expected.error->message());
 }
 
 TEST(LineReader, line_ends_follow_the_documented_rules) {
