@@ -272,9 +272,7 @@ class RemoteAdder {
     }
     if (!added) {
       const std::string lost = lost_ == 0 ? "" : fmt::format(", {} sent without an answer", human_count(lost_));
-      return fail(added.error().code,
-                  fmt::format("{} ({} added before{})", added.error().detail, counted(added_, "key"), lost),
-                  added.error().os_error);
+      return fail_after(added.error(), fmt::format("{} added before{}", counted(added_, "key"), lost));
     }
     return summarize();
   }

@@ -95,7 +95,7 @@ class Dedup {
         return std::unexpected(*failure_);
       }
       if (!batch) {
-        return std::unexpected(batch.error());
+        return failed_after_lines(batch.error());
       }
       if (*batch == nullptr) {
         break;
@@ -103,6 +103,12 @@ class Dedup {
       MANKAI_TRY(take(**batch));
     }
     return {};
+  }
+
+  // An error of an input. A server may have lines without an answer.
+  std::unexpected<Error> failed_after_lines(const Error& error) {
+    const bool is_stored = memory_.drain(deliver_) && !memory_.file().empty();
+    return is_stored ? fail_after(error, "the lines before are in " + memory_name()) : std::unexpected(error);
   }
 
   Result<void> take(const DedupBatch& batch) {

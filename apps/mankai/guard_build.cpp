@@ -64,8 +64,7 @@ std::string text_on(const ListOutcome& list, bool explains) {
 }
 
 std::unexpected<Error> refuse(const ListOutcome& list, std::string_view problem, std::string_view remedy) {
-  return fail(ErrorCode::corrupt,
-              fmt::format("{}: {}; nothing was written; {}", list_label(list.path), problem, remedy));
+  return fail(ErrorCode::corrupt, fmt::format("{}: {}; {}", list_label(list.path), problem, remedy));
 }
 
 class Building {
@@ -73,19 +72,18 @@ class Building {
   Building(const GuardBuildRequest& request, GuardBuilder builder) : request_(request), builder_(std::move(builder)) {}
 
   Result<int> run() {
-    for (const bool is_allow_list : {false, true}) {
-      for (const std::string& path : is_allow_list ? request_.allow_lists : request_.lists) {
-        MANKAI_TRY(read_list(path, is_allow_list));
-        if (stop_signal() != 0) {
-          return exit_code_after_stop(0);
-        }
-      }
+    auto checked = read_lists();
+    if (stop_signal() != 0) {
+      return exit_code_after_stop(0);
     }
-    if (auto checked = check_lists(); !checked) {
-      if (request_.explain_skipped) {
+    if (checked) {
+      checked = check_lists();
+      if (!checked && request_.explain_skipped) {
         MANKAI_TRY(print({}));
       }
-      return std::unexpected(checked.error());
+    }
+    if (!checked) {
+      return fail_after(checked.error(), "nothing was written");
     }
     MANKAI_ASSIGN(const auto guard, builder_.build());
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
@@ -95,6 +93,18 @@ class Building {
   }
 
  private:
+  Result<void> read_lists() {
+    for (const bool is_allow_list : {false, true}) {
+      for (const std::string& path : is_allow_list ? request_.allow_lists : request_.lists) {
+        MANKAI_TRY(read_list(path, is_allow_list));
+        if (stop_signal() != 0) {
+          return {};
+        }
+      }
+    }
+    return {};
+  }
+
   Result<void> read_list(const std::string& path, bool is_allow_list) {
     RuleListOptions options = request_.format;
     options.is_allow_list = is_allow_list;

@@ -92,13 +92,16 @@ Result<int> run(const GuardChangeRequest& request, const Change& change) {
   catch_stop_signals();
   // Reports an invalid file before rules are read. Locks it only after they were read.
   MANKAI_TRY(GuardFile::open(request.file));
-  MANKAI_ASSIGN(const auto texts, read_rules(request));
+  const auto texts = read_rules(request);
+  if (!texts) {
+    return fail_after(texts.error(), request.file + " is unchanged");
+  }
   if (stop_signal() != 0) {
     return exit_code_after_stop(0);
   }
   MANKAI_ASSIGN(auto file, GuardFile::open(request.file, GuardFile::Mode::write));
   Output output;
-  MANKAI_ASSIGN(const auto outcomes, change(file, Rules(texts.begin(), texts.end()), output));
+  MANKAI_ASSIGN(const auto outcomes, change(file, Rules(texts->begin(), texts->end()), output));
   MANKAI_TRY(output.finish());
   summarize(request, outcomes);
   return 0;

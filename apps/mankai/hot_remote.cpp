@@ -195,9 +195,7 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
   }
   summarize(keys.counts(), sender, name);
   if (!read) {
-    return fail(read.error().code,
-                fmt::format("{} ({} counted before)", read.error().detail, counted(sender.acknowledged(), "record")),
-                read.error().os_error);
+    return fail_after(read.error(), counted(sender.acknowledged(), "record") + " counted before");
   }
   MANKAI_ASSIGN(const auto block, read_table(request, filter));
   Report settings;

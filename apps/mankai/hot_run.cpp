@@ -76,8 +76,7 @@ class HotRun {
     }
     screen_.clear(output_);
     print();
-    MANKAI_TRY(finish(read.has_value()));
-    MANKAI_TRY(read);
+    MANKAI_TRY(finish(read));
     return request_.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
   }
 
@@ -328,7 +327,7 @@ class HotRun {
   }
 
   // Commits only if everything was written: otherwise a repeated run would count records twice.
-  Result<void> finish(bool is_read) {
+  Result<void> finish(const Result<void>& read) {
     if (auto finished = output_.finish(); !finished) {
       static_cast<void>(hot_.close());
       if (state_.empty()) {
@@ -338,18 +337,16 @@ class HotRun {
                   finished.error().message() + "; " + state_ + left_as_it_was() + ": its table was not delivered");
     }
     summarize();
-    return state_.empty() ? Result<void>{} : finish_state(is_read);
+    return state_.empty() ? read : finish_state(counted_ ? read : counted_);
   }
 
-  Result<void> finish_state(bool is_read) {
-    if (!counted_) {
+  Result<void> finish_state(const Result<void>& counted) {
+    if (!counted) {
       static_cast<void>(hot_.close());
-      return fail(counted_.error().code, counted_.error().detail + " (" + state_ + left_as_it_was() + ")",
-                  counted_.error().os_error);
+      return fail_after(counted.error(), state_ + left_as_it_was());
     }
-    const bool is_cut_short = stop_signal() != 0 && !request_.position.empty();
-    if (!is_read || is_cut_short) {
-      say(state_ + left_as_it_was() + (is_read ? "" : ", so the repaired input can be read again"));
+    if (stop_signal() != 0 && !request_.position.empty()) {
+      say(state_ + left_as_it_was());
       return hot_.close();
     }
     MANKAI_TRY(hot_.commit(request_.position));

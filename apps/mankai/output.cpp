@@ -86,6 +86,12 @@ void Output::write_all(std::string_view bytes) {
 
 bool is_closed_pipe(const Error& error) noexcept { return error.code == ErrorCode::io && error.os_error == EPIPE; }
 
+// The system's words belong to what is wrong. EINTR stays: it decides the exit code.
+std::unexpected<Error> fail_after(const Error& error, std::string_view done) {
+  const bool is_stop = error.os_error == EINTR;
+  return fail(error.code, fmt::format("{}; {}", is_stop ? error.detail : error.message(), done), is_stop ? EINTR : 0);
+}
+
 Result<int> write_output(std::string_view text) {
   Output output;
   output.append(text);

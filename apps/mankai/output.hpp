@@ -49,6 +49,9 @@ class Output {
 
 [[nodiscard]] bool is_closed_pipe(const Error& error) noexcept;
 
+/// The error, followed by what was done before it.
+[[nodiscard]] std::unexpected<Error> fail_after(const Error& error, std::string_view done);
+
 /// Writes all output of a command and returns exit code 0. Errors: as Output::finish.
 [[nodiscard]] Result<int> write_output(std::string_view text);
 /// Writes to standard error without a buffer; errors are ignored.

@@ -73,13 +73,17 @@ class Pipeline {
   }
 
   /// Returns the next block, valid until the next call; nullptr at the end or after a stop signal, which drops what was
-  /// read ahead. Errors: those of the readers, in the order of the inputs.
+  /// read ahead. Errors: those of the readers, in the order of the inputs; they say if there are inputs after theirs.
   [[nodiscard]] Result<Block*> next() {
     while (stop_signal() == 0 && current_ < inputs_.size()) {
       auto item = next_item();
       if (!item) {
         progress_.clear();
-        return stop_signal() == 0 ? Result<Block*>(std::unexpected(item.error())) : nullptr;
+        if (stop_signal() != 0) {
+          return nullptr;
+        }
+        const bool is_last = current_ + 1 == inputs_.size();
+        return is_last ? std::unexpected(item.error()) : fail_after(item.error(), "inputs after it were not used");
       }
       if (*item != nullptr) {
         lines_ += (*item)->block.size();

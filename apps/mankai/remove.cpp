@@ -56,7 +56,7 @@ class Remover {
         request_.keys, request_.input, [&](std::span<const std::string_view> lines) { return take(lines); },
         [&] { output_.flush(); });
     if (!removed) {
-      return run_.give_up(removed.error());
+      return run_.give_up(removed.error(), "removed from");
     }
     MANKAI_TRY(run_.finish());
     if (auto finished = output_.finish(); !finished) {
@@ -153,7 +153,9 @@ Result<int> remove_in_server(RemoveRequest request) {
     say(fmt::format("warning: {}: {} not known to be removed, because the server did not confirm it", request.file,
                     counted(outcome.unknown, "key is", "keys are")));
   }
-  MANKAI_TRY(removed);
+  if (!removed) {
+    return fail_after(removed.error(), counted(outcome.removed, "key") + " removed before");
+  }
   if (outcome.unknown > 0) {
     return exit_code_after_stop(static_cast<int>(ExitCode::input_output));
   }

@@ -75,18 +75,18 @@ Result<void> StoreRun::finish() {
   return store_.close();
 }
 
-std::unexpected<Error> StoreRun::give_up(const Error& error) {
+std::unexpected<Error> StoreRun::give_up(const Error& error, std::string_view where) {
   // Committed changes are safe even if closing fails.
   static_cast<void>(store_.close());
-  return fail(error.code, error.detail + what_is_in(), error.os_error);
+  return fail_after(error, what_is_in(where));
 }
 
-std::string StoreRun::what_is_in() const {
+std::string StoreRun::what_is_in(std::string_view where) const {
   if (is_whole() || keys_ == 0) {
-    return " (" + file_ + " is unchanged)";
+    return file_ + " is unchanged";
   }
-  return keys_ == 1 ? " (the first key is in " + file_ + ")"
-                    : fmt::format(" (the first {} keys are in {})", keys_, file_);
+  return keys_ == 1 ? fmt::format("the first key is {} {}", where, file_)
+                    : fmt::format("the first {} keys are {} {}", keys_, where, file_);
 }
 
 }  // namespace mankai::command

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "apps/mankai/store_options.hpp"
 #include "mankai/base/error.hpp"
@@ -28,13 +29,13 @@ class StoreRun {
   /// changes and mode `batches` keeps those made so far. Errors: io; out_of_space; the message says what the file
   /// contains.
   [[nodiscard]] Result<void> finish();
-  /// Closes the store after an error and appends to the error what the file contains.
-  [[nodiscard]] std::unexpected<Error> give_up(const Error& error);
+  /// Closes the store after an error and appends to the error what the file contains. `where`: of the counted keys.
+  [[nodiscard]] std::unexpected<Error> give_up(const Error& error, std::string_view where = "in");
 
  private:
   StoreRun(Store store, std::string file, std::string position, Mode mode);
 
-  [[nodiscard]] std::string what_is_in() const;
+  [[nodiscard]] std::string what_is_in(std::string_view where) const;
 
   Store store_;
   std::string file_;

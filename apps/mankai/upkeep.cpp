@@ -57,7 +57,9 @@ Result<int> merge(const UpkeepRequest& request) {
   MANKAI_TRY(check_sources(request));
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
   for (const std::string& path : request.sources) {
-    MANKAI_TRY(merge_file(store_run.store(), path));
+    if (auto merged = merge_file(store_run.store(), path); !merged) {
+      return store_run.give_up(merged.error());
+    }
     if (stop_signal() != 0) {
       break;
     }

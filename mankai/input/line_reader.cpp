@@ -137,7 +137,7 @@ void LineReader::fill() {
   } else if (auto outcome = buffer_.read(); !outcome) {
     failure_ = std::move(outcome).error();
     if (failure_->os_error == 0 && lines_before_ > 0) {
-      failure_->detail += " (it was read up to line " + std::to_string(lines_before_) + ")";
+      failure_->detail += "; it was read up to line " + std::to_string(lines_before_);
     }
   }
 }

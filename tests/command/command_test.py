@@ -214,8 +214,48 @@ class AddAndCheck(CommandTest):
         self.write("d.gz", packed + b"rubbish")
         self.error("add", "f.mk", "-i", "d.gz", code=3, says=[
             f"d.gz: the gzip data ends at compressed byte {len(packed)}, and other bytes follow",
-            "(it was read up to line 1) (the first key is in f.mk)"])
+            "; it was read up to line 1; the first key is in f.mk"])
         self.assertEqual(self.out("check", "f.mk", "six"), b"yes\tsix\n")
+
+    def test_an_error_in_one_of_several_inputs_says_what_became_of_all(self):
+        lines = {name: b"".join(b"%s%d.example\n" % (name, i) for i in range(20000)) for name in (b"a", b"b", b"c")}
+        packed = gzip.compress(lines[b"b"])
+        for name, data in (("a", lines[b"a"]), ("b", packed[: len(packed) // 2]), ("c", lines[b"c"]),
+                           ("a.log", b"/a\n" * 100), ("c.log", b"/c\n" * 100)):
+            self.write(name, data)
+        for name, kind in (("f.mk", "blocked-bloom"), ("g.mk", "counting-bloom")):
+            self.new_filter(name, "100k", "--kind", kind)
+        self.run_mankai("guard", "build", "g.mkg", "a")
+        guard = self.read("g.mkg")
+        inputs = ["-i", "a", "-i", "b", "-i", "c"]
+        not_used = "b: the gzip data is truncated at compressed byte "
+        for command, says in (
+                (["dedup", "a", "b", "c"], "not used\n"),
+                (["dedup", "--threads", "1", "a", "b", "c"], "not used\n"),
+                (["dedup", "--state", "s.mk", "a", "b", "c"], "not used; the lines before are in s.mk\n"),
+                (["dedup", "--confirm", "s.log", "a", "b", "c"], "not used; the lines before are in s.log\n"),
+                (["hot", "--format", "keys", "a.log", "b", "c.log"], "not used\n"),
+                (["hot", "--format", "keys", "--state", "h.mk", "a.log", "b", "c.log"], "not used; h.mk is unchanged\n"),
+                (["check", "f.mk", *inputs], "not used\n"),
+                (["add", "f.mk", "--position", "x", *inputs], "not used; f.mk is unchanged\n"),
+                (["add", "f.mk", *inputs], " keys are in f.mk\n"),
+                (["remove", "--quiet", "g.mk", *inputs], " keys are removed from g.mk\n"),
+                (["guard", "check", "g.mkg", *inputs], "not used\n"),
+                (["guard", "add", "g.mkg", *inputs], "not used; g.mkg is unchanged\n"),
+                (["guard", "build", "--force", "g.mkg", "a", "b", "c"], "; nothing was written\n")):
+            with self.subTest(command=command):
+                self.error(*command, code=3, says=[
+                    not_used, says, "" if "build" in command else "; inputs after it were not used"])
+        self.assertEqual(self.read("g.mkg"), guard)
+        printed = self.error("dedup", "--state", "t.mk", "a", "b", "c", code=3)
+        self.assertNotIn(b"c1.example", printed)
+        self.assertEqual(self.out("check", "--absent", "t.mk", stdin=printed), b"")
+        # Of the last input nothing is left out, and the system's words come first.
+        _, stderr = self.run_mankai("dedup", "a", "c", "b", code=3)
+        self.assertNotIn(b"not used", stderr)
+        self.error("add", "f.mk", "-i", "none", code=4, says="none: cannot open: No such file or directory; f.mk is unchanged")
+        self.write("other.mk", b"no filter")
+        self.error("merge", "f.mk", "other.mk", code=3, says=["other.mk", "; f.mk is unchanged\n"])
 
     def test_formats_that_are_not_read_are_refused(self):
         self.new_filter()
