@@ -211,7 +211,7 @@ Result<DedupReader> DedupReader::open(Source source, const DedupInputRequest& re
     reader.records_ = std::move(records);
     return reader;
   }
-  MANKAI_ASSIGN(auto lines, open_lines(std::move(source), request.input.max_line_bytes));
+  MANKAI_ASSIGN(auto lines, LineReader::create(std::move(source), request.input.lines));
   reader.lines_ = std::move(lines);
   if (format == DedupFormat::cdx) {
     reader.legend_.emplace();

@@ -119,7 +119,7 @@ std::string list_label(const std::string& path) { return path == "-" ? "standard
 
 Result<ListOutcome> read_rule_list(const std::string& path, const RuleListOptions& options, GuardBuilder* builder) {
   ListTaker taker(options, builder);
-  const InputRequest input{.paths = {path}, .max_line_bytes = {}};
+  const InputRequest input{.paths = {path}, .lines = {}};
   const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) -> Result<bool> {
     MANKAI_TRY(within(list_label(path), taker.take(lines)));
     return stop_signal() == 0;

@@ -157,6 +157,17 @@ Result<int> run_in_server(const HotCommandRequest& request) {
   return run_hot_remote(request.run, request.state, hot_creation(request));
 }
 
+// Errors: invalid_argument, with the least size.
+Result<void> check_memory(const HotRequest& wanted) {
+  // Neither the half-life nor the length of the window matters.
+  const DecayedTop::Options sized{
+      .bytes = std::max<std::uint64_t>(wanted.memory_bytes.value_or(Hot::kDefaultMemoryBytes), 1),
+      .decay = Decay::of_half_life(Hot::kDefaultHalfLife).value(),
+      .window = Duration(wanted.window ? DecayedTop::kPanesOfWindow : 0)};
+  MANKAI_TRY(within("--memory", DecayedTop::image_bytes_of(sized)));
+  return {};
+}
+
 Result<int> run(HotCommandRequest& request) {
   MANKAI_TRY(check(request));
   MANKAI_TRY(check_state(request));
@@ -174,6 +185,7 @@ Result<int> run(HotCommandRequest& request) {
                     .keys_tag = keys_tag(request.run.keys)};
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
   request.run.position = request.store.position;
+  MANKAI_TRY(check_memory(wanted));
   if (is_remote_address(request.state)) {
     return run_in_server(request);
   }

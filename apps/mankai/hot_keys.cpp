@@ -303,8 +303,8 @@ void HotReader::Block::parse() {
 
 Result<std::unique_ptr<Pipeline<HotReader>>> HotReader::open(const InputRequest& request, const HotKeys& keys,
                                                              Duration future, std::function<void()> before_waiting) {
-  const auto open = [&keys, most = request.max_line_bytes](Source source) -> Result<HotReader> {
-    MANKAI_ASSIGN(auto lines, open_lines(std::move(source), most));
+  const auto open = [&keys, options = request.lines](Source source) -> Result<HotReader> {
+    MANKAI_ASSIGN(auto lines, LineReader::create(std::move(source), options));
     return HotReader(std::move(lines), keys.another());
   };
   const auto make_block = [&keys, future] { return Block{.keys = keys.another(), .future = future}; };

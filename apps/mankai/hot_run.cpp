@@ -38,7 +38,7 @@ Result<std::vector<std::string>> read_wanted(const HotRunRequest& request) {
   if (request.wanted_path.empty()) {
     return wanted;
   }
-  const InputRequest input{.paths = {request.wanted_path}, .max_line_bytes = request.input.max_line_bytes};
+  const InputRequest input{.paths = {request.wanted_path}, .lines = request.input.lines};
   MANKAI_TRY(for_each_batch({}, input, [&](Lines lines) {
     wanted.insert(wanted.end(), lines.begin(), lines.end());
     return true;

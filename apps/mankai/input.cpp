@@ -9,12 +9,6 @@
 
 namespace mankai::command {
 
-Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_line_bytes) {
-  LineReaderOptions options;
-  options.max_line_bytes = max_line_bytes.value_or(options.max_line_bytes);
-  return LineReader::create(std::move(source), options);
-}
-
 Result<std::size_t> LinesBlock::read(LineReader& reader, bool keeps) {
   lines = {};
   if (keeps) {
@@ -55,8 +49,10 @@ Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest
 }
 
 Option max_line_option(InputRequest& request) {
-  return parsed_option("--max-line", "BYTES", "Longest line accepted; a longer one is an error [default: 1 GiB].",
-                       at_least_one(parse_bytes), request.max_line_bytes);
+  request.lines.limit_option = "--max-line";
+  return parsed_option(request.lines.limit_option, "BYTES",
+                       "Longest line accepted; a longer one is an error [default: 1 GiB].", at_least_one(parse_bytes),
+                       request.lines.max_line_bytes);
 }
 
 Result<void> for_each_batch(const std::vector<std::string>& arguments, const InputRequest& request, const UseBatch& use,

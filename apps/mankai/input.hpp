@@ -16,9 +16,6 @@
 
 namespace mankai::command {
 
-/// A reader of lines of at most so many bytes. Errors: as LineReader::create.
-[[nodiscard]] Result<LineReader> open_lines(Source source, std::optional<std::uint64_t> max_line_bytes);
-
 /// What a block takes for a line beside the line's bytes: views, digests, times.
 inline constexpr std::size_t kBytesPerLine = 64;
 
@@ -50,8 +47,8 @@ struct LinesReader {
   LineReader reader;
 
   [[nodiscard]] static auto opener(const InputRequest& request) {
-    return [most = request.max_line_bytes](Source source) -> Result<LinesReader> {
-      MANKAI_ASSIGN(auto lines, open_lines(std::move(source), most));
+    return [options = request.lines](Source source) -> Result<LinesReader> {
+      MANKAI_ASSIGN(auto lines, LineReader::create(std::move(source), options));
       return LinesReader{std::move(lines)};
     };
   }

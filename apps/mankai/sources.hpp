@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
+#include "mankai/input/line_reader.hpp"
 #include "mankai/input/source.hpp"
 
 namespace mankai::command {
 
 /// Files or streams to read.
 struct InputRequest {
-  std::vector<std::string> paths;               ///< "-": standard input; empty: only standard input
-  std::optional<std::uint64_t> max_line_bytes;  ///< [default: LineReader's]
-  bool follow_last = false;                     ///< waits for more of the last file, as tail -F
-  bool follow_from_end = false;                 ///< skips the current contents of the last file
+  std::vector<std::string> paths;  ///< "-": standard input; empty: only standard input
+  LineReaderOptions lines;
+  bool follow_last = false;      ///< waits for more of the last file, as tail -F
+  bool follow_from_end = false;  ///< skips the current contents of the last file
   /// Interval between calls of `before_waiting` while no input is available.
   std::chrono::milliseconds look_interval = std::chrono::seconds(1);
   std::size_t threads = 1;  ///< that read and parse; 1: the caller's, as always with `follow_last`

@@ -43,6 +43,7 @@ LineReader::LineReader(Source source, const LineReaderOptions& options)
     : buffer_(std::move(source)),
       buffer_bytes_(options.buffer_bytes),
       max_line_bytes_(options.max_line_bytes),
+      limit_option_(options.limit_option),
       lines_(std::make_unique<Lines>()) {}
 
 Result<LineReader> LineReader::create(Source source, const LineReaderOptions& options) {
@@ -108,8 +109,8 @@ void LineReader::take_complete_lines() {
     search = line_feed == nullptr ? end : line_feed;
     if (static_cast<std::size_t>(search - line) > max_line_bytes_) {
       if (line_count_ == 0) {
-        fail_on_line("is longer than " + std::to_string(max_line_bytes_) +
-                     " bytes; if this really is text, raise the limit (--max-line)");
+        fail_on_line("is longer than " + std::to_string(max_line_bytes_) + " bytes; check that the input is text" +
+                     (limit_option_.empty() ? "" : ", or give a larger " + limit_option_));
       }
       break;
     }
@@ -133,7 +134,7 @@ void LineReader::take_last_line() {
 void LineReader::fill() {
   if (!buffer_.make_room()) {
     fail_on_line("does not fit into memory at " + std::to_string(buffer_.bytes().size()) +
-                 " bytes; check that the input is text, or lower the line limit");
+                 " bytes; check that the input is text");
   } else if (auto outcome = buffer_.read(); !outcome) {
     failure_ = std::move(outcome).error();
     if (failure_->os_error == 0 && lines_before_ > 0) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct LineReaderOptions {
 
   /// A longer line (up to its LF, including a CR) is an error: the input is probably not text.
   std::size_t max_line_bytes = std::size_t{1} << 30;
+
+  /// How users of the program raise that limit, for the error, such as "--max-line"; empty if they cannot.
+  std::string limit_option = {};
 };
 
 /// Lines and the memory that has them; reused from block to block.
@@ -85,6 +89,7 @@ class LineReader {
   detail::InputBuffer buffer_;
   std::size_t buffer_bytes_;
   std::size_t max_line_bytes_;
+  std::string limit_option_;
   std::unique_ptr<Lines> lines_;
   std::size_t line_count_ = 0;
   std::uint64_t batch_offset_ = 0;  // of the batch's first line

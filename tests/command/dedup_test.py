@@ -282,7 +282,7 @@ class State(CommandTest):
         self.assertEqual(self.out("dedup", "--state", "s.mk", "good"), b"a\n")
 
     def test_an_endless_line_is_an_error_with_its_place(self):
-        self.error("dedup", "--max-line", "1000", code=4, says=["standard input", "line 2", "byte 6"],
+        self.error("dedup", "--max-line", "1000", code=4, says=["standard input", "line 2", "byte 6", "give a larger --max-line"],
                    stdin=b"short\n" + b"x" * 2000)
 
     def test_folder_that_is_not_there(self):

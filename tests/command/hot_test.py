@@ -376,7 +376,11 @@ class Options(CommandTest):
             wanted = {"64KiB": 65536, "256K": 256000, "1MiB": 1048576}[size]
             self.assertLessEqual(report["memory_bytes"], wanted)
             self.assertGreater(report["memory_bytes"], 0.8 * wanted)
-        self.error("hot", "--memory", "10", "a.log", code=2)
+        for few in ("0", "1", "655"):
+            self.error("hot", "--memory", few, "a.log", code=2, says="--memory: too few bytes; give at least 656\n")
+        self.out("hot", "--memory", "656", "a.log")
+        self.error("hot", "--window", "1h", "--memory", "4751", "a.log", code=2, says="--memory: too few bytes; give at least 4752\n")
+        self.out("hot", "--window", "1h", "--memory", "4752", "a.log")
         self.error("hot", "--top", "0", "a.log", code=2, says="--top")
 
     def test_help_names_every_option(self):

@@ -179,7 +179,7 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h CAPACITY 0 => -ERR bad capacity: give a number of items
             HOT.RESERVE h MEMORY -1 => -ERR bad memory: give a number of bytes
             HOT.RESERVE h ROUNDING up => -ERR bad rounding: STRICT and BALANCED are known
-            HOT.RESERVE h MEMORY 100 => -ERR too few bytes: such an image takes 656 and more
+            HOT.RESERVE h MEMORY 100 => -ERR too few bytes; give at least 656
             HOT.RESERVE h MEMORY 2000000000 => -ERR a filter of <n> bytes: at most 268435456
             HOT.RESERVE h CAPACITY 1000000000 => -ERR a filter of <n> bytes: at most 268435456
             HOT.RESERVE h CAPACITY 5 ERROR 1 => -ERR error rate must lie between 0 and 1, both excluded

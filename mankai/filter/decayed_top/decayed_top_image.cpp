@@ -123,9 +123,9 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   params.names_lines = names_lines_for(options, lines / kNamesShare, lines / small_share);
   const std::uint64_t least = kLedgerLines + params.names_lines + 2;
   if (lines < least) {
-    return fail(ErrorCode::invalid_argument,
-                "too few bytes: such an image takes " +
-                    std::to_string(image_bytes_for(params.panes() * least * kCacheLineBytes)) + " and more");
+    return fail(
+        ErrorCode::invalid_argument,
+        "too few bytes; give at least " + std::to_string(image_bytes_for(params.panes() * least * kCacheLineBytes)));
   }
   params.buckets |= buckets_within(lines - kLedgerLines - params.names_lines, options.rounding);
   return Shape{.params = params, .lines = lines};
