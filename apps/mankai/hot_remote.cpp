@@ -172,6 +172,30 @@ void summarize(const HotLineCounts& lines, const HotSender& sender, const std::s
   }
 }
 
+// Prints the server's table. Errors: as RemoteFilter and Output.
+Result<void> deliver_table(const HotRunRequest& request, RemoteFilter& filter, const HotLineCounts& lines,
+                           const HotSender& sender, const std::string& name) {
+  MANKAI_ASSIGN(const auto block, read_table(request, filter));
+  Report settings;
+  settings.add("at", format_time(block.at));
+  settings.add("state", name);
+  settings.add("rate_unit", std::string("per hour"));
+  settings.add("lines", lines.lines);
+  settings.add("malformed", lines.malformed);
+  settings.add("left_out", sender.left_out());
+  settings.add("records", sender.acknowledged());
+  settings.add("unconfirmed", sender.unsure());
+  Output output;
+  print(request, block, settings, output);
+  return output.finish();
+}
+
+std::string counted_words(std::uint64_t records, const std::string& name) {
+  return records == 0 ? "nothing was counted in " + name
+                      : fmt::format("{} counted in {}; another run on the same inputs would count {} again",
+                                    counted(records, "record was", "records were"), name, records == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 Result<int> run_hot_remote(const HotRunRequest& request, const std::string& state,
@@ -186,32 +210,17 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
   MANKAI_ASSIGN(auto keys, HotKeys::create(request.keys));
   HotSender sender(filter);
   auto read = read_all(request, keys, sender);
-  // What was read before an error of the input counts.
-  if (auto drained = sender.drain(); !drained) {
+  // What was read before an error of the input counts, and is in the table.
+  auto drained = sender.drain();
+  if (!drained) {
     sender.abandon();
-    if (read) {
-      read = std::move(drained);
-    }
   }
   summarize(keys.counts(), sender, name);
-  if (!read) {
-    return fail_after(read.error(), counted(sender.acknowledged(), "record") + " counted before");
+  if (drained) {
+    drained = deliver_table(request, filter, keys.counts(), sender, name);
   }
-  MANKAI_ASSIGN(const auto block, read_table(request, filter));
-  Report settings;
-  settings.add("at", format_time(block.at));
-  settings.add("state", name);
-  settings.add("rate_unit", std::string("per hour"));
-  settings.add("lines", keys.counts().lines);
-  settings.add("malformed", keys.counts().malformed);
-  settings.add("left_out", sender.left_out());
-  settings.add("records", sender.acknowledged());
-  settings.add("unconfirmed", sender.unsure());
-  Output output;
-  print(request, block, settings, output);
-  if (auto finished = output.finish(); !finished) {
-    return fail(finished.error().code,
-                finished.error().message() + "; " + name + " has counted the records: its table was not delivered");
+  if (!read || !drained) {
+    return fail_after(read ? drained.error() : read.error(), counted_words(sender.acknowledged(), name));
   }
   return request.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
 }

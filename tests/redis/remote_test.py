@@ -313,9 +313,30 @@ class OneServerRemoteTest(Commands, OneServerTest):
         log = "".join(f"2026-01-01T00:00:{second:02}Z a\n" for second in range(60))
         (pathlib.Path(self.server.folder) / "log").write_text(log)
         (pathlib.Path(self.server.folder) / "corrupt.gz").write_bytes(gzip.compress(log.encode())[:10] + b"x" * 100)
-        self.mankai("hot", "--state", self.at("hot"), f"{self.server.folder}/log", f"{self.server.folder}/corrupt.gz", code=3,
-                    says="60 records counted before")
+        logs = [f"{self.server.folder}/{name}" for name in ("log", "corrupt.gz", "log")]
+        says = "; inputs after it were not used; 60 records were counted in "
+        printed = self.mankai("hot", "--state", self.at("hot"), *logs, code=3, says=says)
+        self.assertEqual([line.split("\t")[-1] for line in printed], ["a"])  # as without --state
+        self.assertIn("; another run on the same inputs would count them again\n", self.said)
         self.assertNotIn("twice", self.said)
+        self.mankai("hot", "--state", self.at("hot"), logs[1], code=3, says="; nothing was counted in ")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MANKAI, "hot", "--state", self.at("hot"), logs[0]], stdout=full, stderr=subprocess.PIPE,
+                                  check=False, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(b"No space left on device; 60 records were counted in ", done.stderr)
+
+    def test_an_error_of_an_input_says_what_is_in_the_server(self):
+        folder = pathlib.Path(self.server.folder)
+        (folder / "lines").write_text(text_of(urls(100)))
+        (folder / "bad.gz").write_bytes(gzip.compress(b"x\n")[:12])
+        inputs = [f"{folder}/lines", f"{folder}/bad.gz", f"{folder}/lines"]
+        not_used = "; get the whole file; inputs after it were not used; "
+        printed = self.mankai("dedup", "--state", self.at("seen"), *inputs, code=3, says=not_used + "the lines before are in ")
+        self.assertEqual(printed, urls(100))
+        self.client.must("CF.RESERVE", "cuckoo", 1000)
+        for command, says in (("add", "100 keys added before\n"), ("remove", "100 keys removed before\n")):
+            self.mankai(command, self.at("cuckoo"), *[word for path in inputs for word in ("-i", path)], code=3, says=not_used + says)
 
     def test_processes_share_one_memory(self):
         """Each line is printed once in the fleet, whoever reads it first."""
