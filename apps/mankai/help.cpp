@@ -54,12 +54,23 @@ std::string list_of(const std::vector<Subcommand>& subcommands) {
 const std::vector<std::pair<std::string, std::string>>& exit_codes() {
   static const std::vector<std::pair<std::string, std::string>> kCodes = {
       {"0", "success, whatever the answers; also if the reader closes the output"},
-      {"1", "negative answer, with --quiet only; lab: a verdict that is not the expected one"},
-      {"2", "usage: unknown option, invalid argument, or an argument that contradicts a file"},
-      {"3", "bad data: a corrupt file, or a file of a newer version"},
-      {"4", "input or output: file missing, unreadable or locked; no memory or space left"},
-      {"5", "dedup: more than twice as many distinct lines as --keys; new lines may have been dropped"},
-      {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; the input read before is saved"},
+      {"1",
+       "negative answer, with --quiet of check, gate check, guard check and remove only; an unexpected verdict of lab; "
+       "guard update: a list was refused or not fetched, and its last accepted version is used; takeover check: "
+       "something will be refused; takeover compare: something differs"},
+      {"2", "usage: an unknown option, an invalid argument, or one that contradicts a file"},
+      {"3",
+       "bad data: a corrupt or truncated file, a file that is not a filter, a newer format version, corrupt compressed "
+       "input or a compressed format that is not supported"},
+      {"4",
+       "input or output: file missing, unreadable, a directory or locked by another process; no memory or disk space "
+       "left; a line above --max-line"},
+      {"5",
+       "dedup read more than twice as many distinct lines as the capacity of its filter; all lines found to be new "
+       "were printed and stored, and new lines may have been dropped; run it again without --keys"},
+      {"129, 130, 143",
+       "stopped by SIGHUP, Ctrl-C or SIGTERM; the input read before is saved, unless it is added together at the end; "
+       "hot --follow, gate sync and guard serve exit with 0 on SIGTERM"},
   };
   return kCodes;
 }
@@ -110,8 +121,9 @@ std::string overview(const Program& program) {
       "\n{0} COMMAND --help describes a command, with examples; so does man mankai-COMMAND.\n{0} --version prints the "
       "version.\n\nExit codes:\n",
       program.name);
+  constexpr std::size_t kIndent = 17;
   for (const auto& [code, meaning] : exit_codes()) {
-    text += fmt::format("  {:<14} {}\n", code, meaning);
+    text += fmt::format("  {:<14} ", code) + wrap(meaning, kIndent).substr(kIndent);
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 namespace mankai::command {
 
+/// Codes and meanings, as in docs/cli.md.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& exit_codes();
 
 /// "mankai dedup [OPTION...] [INPUT...]"

@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -26,6 +27,13 @@ class Help(CommandTest):
         for command in self.COMMANDS:
             self.assertRegex(text, rf"\n  {command} +\w")
         self.assertEqual(self.out("help"), self.out("-h"))
+
+    def test_exit_codes_are_those_of_the_documentation(self):
+        page = pathlib.Path(__file__).parent.parent.parent / "docs" / "cli.md"
+        table = page.read_text().split("\n## Exit codes\n")[1].split("\n\n")[0]
+        rows = [row.strip("| ").split(" | ") for row in table.replace("`", "").splitlines()[2:]]
+        text = self.out("--help").decode().split("\nExit codes:\n")[1]
+        self.assertEqual(" ".join(text.split()), " ".join(f"{code} {meaning}" for code, meaning in rows))
 
     def test_every_command_explains_itself_with_examples(self):
         for command in self.COMMANDS:
