@@ -237,9 +237,11 @@ Result<bool> Source::begin_member() {
         if (format->compression != compression()) {
           const std::string_view found = name_of(*format);
           const std::string end = std::to_string(raw_bytes_consumed());
+          const bool is_prefix = !detail::detect_format(raw(), false);
           return keep_failure(
               found == name(Compression::plain)
-                  ? corrupt("ends at", ", and other bytes follow; head -c " + end + " FILE leaves them out")
+                  ? corrupt("ends at", std::string(", and ") + (is_prefix ? "truncated data or " : "") +
+                                           "other bytes follow; head -c " + end + " FILE leaves them out")
                   : corrupt("ends at", ", and " + std::string(found) + " data follows; head -c " + end +
                                            " FILE is the first part, tail -c +" +
                                            std::to_string(raw_bytes_consumed() + 1) + " FILE the other"));

@@ -43,9 +43,9 @@ struct SourceOptions {
 /// The magic number selects the format: gzip (any number of members), zstd (any number of frames, including skippable
 /// ones, windows up to 128 MiB as of `zstd --long=27`) or xz (any number of streams, up to 256 MiB of decoder memory).
 /// Zero bytes after a member, frame or stream are skipped; anything else that is not the next one is corrupt. The magic
-/// numbers of bzip2, lz4, lzip, compress, zip and 7z, and the header of a tar file are corrupt: such bytes are no text.
-/// Inside compressed data all of these are. Everything else is plain, also an input that is truncated inside its magic
-/// number. If the first `read` is for less than 262 bytes, tar files are not recognized.
+/// numbers of bzip2, lz4, lzip, lzop, compress, zip, 7z and RAR, and the header of a tar file are corrupt: such bytes
+/// are no text. Inside compressed data all of these are. Everything else is plain, also an input that is truncated
+/// inside its magic number. If the first `read` is for less than 262 bytes, tar files are not recognized.
 ///
 /// Files are read, not mapped: mapped pages would count as this process's memory.
 class Source {

@@ -267,10 +267,11 @@ TEST(Source, garbage_after_compressed_data_is_corrupt_after_all_content) {
   using namespace std::string_literals;
   for (const Compression format : kPackedFormats) {
     const Compression other = format == Compression::gzip ? Compression::xz : Compression::gzip;
+    constexpr std::string_view kPrefix = "truncated data or ";
     const std::array<std::pair<std::string, std::string_view>, 7> rests = {{{"x", ""},
-                                                                            {"\x1f", ""},
+                                                                            {"\x1f", kPrefix},
                                                                             {"PQ", ""},
-                                                                            {"\xFD\x37z", ""},
+                                                                            {"\xFD\x37z", kPrefix},
                                                                             {"garbage" + pack(format, "b\n"), ""},
                                                                             {pack(other, "b\n"), name(other)},
                                                                             {"PK\3\4", "zip"}}};
@@ -284,8 +285,8 @@ TEST(Source, garbage_after_compressed_data_is_corrupt_after_all_content) {
           EXPECT_EQ(delivered.error->code, ErrorCode::corrupt);
           const std::string end = std::to_string(packed.size());
           const std::string advice =
-              found.empty()
-                  ? ", and other bytes follow; head -c " + end + " FILE leaves them out"
+              found.empty() || found == kPrefix
+                  ? test::join({", and ", found, "other bytes follow; head -c ", end, " FILE leaves them out"})
                   : test::join({", and ", found, " data follows; head -c ", end, " FILE is the first part, tail -c +",
                                 std::to_string(packed.size() + 1), " FILE the other"});
           EXPECT_EQ(delivered.error->detail,
@@ -299,10 +300,11 @@ TEST(Source, garbage_after_compressed_data_is_corrupt_after_all_content) {
 TEST(Source, formats_that_are_not_supported_are_corrupt_and_name_what_unpacks_them) {
   using namespace std::string_literals;
   const std::array refused = {
-      std::pair("BZh91AY&SY"s, "bzip2 -dc"s),       std::pair("BZh1\x17\x72\x45\x38\x50\x90"s, "bzip2 -dc"s),
-      std::pair("\x04\x22\x4D\x18"s, "lz4 -dc"s),   std::pair("LZIP\1"s, "lzip -dc"s),
-      std::pair("\x1f\x9d"s, "gzip -dc"s),          std::pair("PK\3\4"s, "unzip -p"s),
-      std::pair("7z\xBC\xAF\x27\x1C"s, "7z x -so"s)};
+      std::pair("BZh91AY&SY"s, "bzip2 -dc"s),        std::pair("BZh1\x17\x72\x45\x38\x50\x90"s, "bzip2 -dc"s),
+      std::pair("\x04\x22\x4D\x18"s, "lz4 -dc"s),    std::pair("LZIP\1"s, "lzip -dc"s),
+      std::pair("\x1f\x9d"s, "gzip -dc"s),           std::pair("PK\3\4"s, "unzip -p"s),
+      std::pair("7z\xBC\xAF\x27\x1C"s, "7z x -so"s), std::pair("PK\5\6"s, "unzip -p"s),
+      std::pair("\x89LZO\0"s, "lzop -dc"s),          std::pair("Rar!\x1A\7"s, "unrar p -inul"s)};
   for (const auto& [magic, unpacker] : refused) {
     for (const std::size_t chunk : kChunks) {
       const Delivered delivered = read_all(magic + " and so on\n", chunk);

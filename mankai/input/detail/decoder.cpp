@@ -25,8 +25,11 @@ constexpr std::array kMagics = {
     Magic{.bytes = "BZh\x30\x17\x72\x45\x38\x50\x90", .format = {kPlain, "bzip2", "bzip2 -dc FILE"}, .digit_at = 3},
     Magic{.bytes = "\x04\x22\x4D\x18", .format = {kPlain, "lz4", "lz4 -dc FILE"}},
     Magic{.bytes = "LZIP\1", .format = {kPlain, "lzip", "lzip -dc FILE"}},
+    Magic{.bytes = "\x89LZO\0"sv, .format = {kPlain, "lzop", "lzop -dc FILE"}},
     Magic{.bytes = "\x1f\x9d", .format = {kPlain, "compress", "gzip -dc FILE"}},
     Magic{.bytes = "PK\3\4", .format = {kPlain, "zip", "unzip -p FILE"}},
+    Magic{.bytes = "PK\5\6", .format = {kPlain, "zip", "unzip -p FILE"}},  // an empty one
+    Magic{.bytes = "Rar!\x1A\7", .format = {kPlain, "RAR", "unrar p -inul FILE"}},
     Magic{.bytes = "7z\xBC\xAF\x27\x1C", .format = {kPlain, "7z", "7z x -so FILE"}},
 };
 
