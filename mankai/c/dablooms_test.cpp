@@ -426,7 +426,7 @@ TEST_F(Dablooms, making_a_bloom_replaces_the_file) {
 
 TEST_F(Dablooms, a_file_that_is_open_is_not_opened_twice) {
   const Scaling bloom = make_with(10);
-  expect_refused(EBUSY, "locked");
+  expect_refused(EBUSY, "this process has it open");
 }
 
 TEST_F(Dablooms, keys_are_checked_from_many_threads_while_one_adds) {

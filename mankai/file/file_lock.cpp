@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -90,8 +91,9 @@ int owner_of_lock(const Descriptor& file, bool is_surely_locked) {
 
 std::unexpected<Error> locked_by_another(const std::string& path, const Descriptor& file) {
   const int owner = owner_of_lock(file, true);
-  return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
-                                     " is changing it; try again when it has finished");
+  return fail(ErrorCode::locked, path + ": " + process_name(owner) +
+                                     (owner == ::getpid() ? " has it open for changes already; close it first"
+                                                          : " is changing it; try again when it has finished"));
 }
 
 // A network file system locks against other machines only files that are open for writing; elsewhere reading is enough.
@@ -161,6 +163,12 @@ Result<void> FileLock::check_at(const std::string& path) const {
 int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls) {
   const Descriptor file = detail::open_descriptor(calls, path, O_RDONLY);
   return file.get() < 0 ? 0 : owner_of_lock(file, is_surely_locked);
+}
+
+std::string process_name(int process) {
+  return process == 0            ? "another process"
+         : process == ::getpid() ? "this process"
+                                 : "process " + std::to_string(process);
 }
 
 }  // namespace mankai

@@ -39,4 +39,7 @@ class FileLock {
 /// ambiguously in the table of locks: such a line counts only if `is_surely_locked`.
 [[nodiscard]] int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls = system_calls());
 
+/// Such a process in messages: "process 1234", "this process", or "another process" for 0.
+[[nodiscard]] std::string process_name(int process);
+
 }  // namespace mankai

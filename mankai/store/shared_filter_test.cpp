@@ -185,8 +185,7 @@ TEST_F(SharedFilterTest, writers_that_do_not_share_and_those_that_do_refuse_each
     const auto store = Store::open(path());
     ASSERT_FALSE(store.has_value());
     EXPECT_EQ(store.error().code, ErrorCode::locked);
-    EXPECT_NE(store.error().detail.find("process " + std::to_string(::getpid()) + " shares it"), std::string::npos)
-        << store.error().detail;
+    EXPECT_NE(store.error().detail.find("this process shares it"), std::string::npos) << store.error().detail;
     auto filter = made().value();
     EXPECT_EQ(save_filter(path(), filter, Existing::replace).error().code, ErrorCode::locked);
   }

@@ -183,8 +183,7 @@ Result<void> settle_shared(const std::string& path, FileLock& lock, Leftover lef
     return {};
   }
   if (!alone && alone.error().code == ErrorCode::locked) {
-    const int owner = lock_owner(name, true, calls);
-    return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
+    return fail(ErrorCode::locked, path + ": " + process_name(lock_owner(name, true, calls)) +
                                        " shares it; close it in all processes that share it, or share it here, too");
   }
   if (!alone) {
