@@ -142,10 +142,13 @@ std::string capacity_warning(const AnyFilter& filter) {
 }
 
 std::string dropped_words(const RecoveryReport& recovery) {
-  return recovery.reason.empty()
-             ? ""
-             : fmt::format("{} at offset {} of the journal: {}", counted(recovery.bytes_dropped, "byte"),
-                           recovery.dropped_at, recovery.reason);
+  if (recovery.reason.empty()) {
+    return "";
+  }
+  // A journal may be truncated between two records.
+  const std::string bytes =
+      recovery.bytes_dropped == 0 ? "an unknown number of bytes" : counted(recovery.bytes_dropped, "byte");
+  return fmt::format("{} at offset {} of the journal: {}", bytes, recovery.dropped_at, recovery.reason);
 }
 
 void warn_of_loss(const std::string& file, const RecoveryReport& recovery) {

@@ -41,5 +41,13 @@ TEST(StoreReport, the_c_interface_writes_the_same_fields) {
   }
 }
 
+TEST(StoreReport, a_journal_that_was_truncated_between_two_records_lost_an_unknown_number_of_bytes) {
+  RecoveryReport recovery{.dropped_at = 8200, .reason = "it was truncated"};
+  EXPECT_EQ(dropped_words(recovery), "an unknown number of bytes at offset 8200 of the journal: it was truncated");
+  recovery.bytes_dropped = 1;
+  EXPECT_EQ(dropped_words(recovery), "1 byte at offset 8200 of the journal: it was truncated");
+  EXPECT_EQ(dropped_words({}), "");
+}
+
 }  // namespace
 }  // namespace mankai::command

@@ -23,11 +23,12 @@ struct RecoveryReport {
   bool had_journal = false;            ///< there was a journal
   std::uint64_t records_replayed = 0;  ///< records of the journal that the image lacked
   std::uint64_t changes_replayed = 0;  ///< changes of single keys, and advances, in these records
-  std::uint64_t bytes_dropped = 0;     ///< at the end of the journal, of batches that were not written completely
-  std::uint64_t dropped_at = 0;        ///< offset of these bytes in the journal
-  std::string reason = {};             ///< why they were dropped; empty if nothing was
-  std::uint64_t sequence = 0;          ///< the last change that the filter has
-  SourcePosition position = {};        ///< position of the source at that change
+  /// At the end of the journal, of batches that were not written completely; an active writer's are not counted.
+  std::uint64_t bytes_dropped = 0;
+  std::uint64_t dropped_at = 0;  ///< offset of these bytes in the journal
+  std::string reason = {};       ///< why they were dropped; empty if nothing was
+  std::uint64_t sequence = 0;    ///< the last change that the filter has
+  SourcePosition position = {};  ///< position of the source at that change
 };
 
 /// Opens a filter's file; fills in `report` if it is given. Errors: not_found, io, corrupt, unsupported_version,

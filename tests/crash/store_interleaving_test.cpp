@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/detail/load_store.hpp"
+#include "mankai/store/filter_file.hpp"
 #include "mankai/store/journal_format.hpp"
 #include "mankai/store/store.hpp"
 #include "tests/support/counting_memory.hpp"
@@ -37,11 +39,15 @@ class HookedCalls final : public FailingCalls {
  public:
   HookedCalls() : FailingCalls(system_calls()) {}
 
+  std::function<void(const std::string&)> when_opened;   ///< before that
   std::function<void(const std::string&)> when_missing;  ///< a file that was opened is not there
   std::function<int()> when_synced;                      ///< errno, or 0 to go on
   std::function<int()> when_renamed;
 
   int open(const char* path, int flags, mode_t mode) override {
+    if (when_opened) {
+      when_opened(path);
+    }
     const int file = system_calls().open(path, flags, mode);
     if (file < 0 && errno == ENOENT && when_missing) {
       std::exchange(when_missing, {})(path);
@@ -205,6 +211,40 @@ TEST_F(StoreInterleaving, what_was_given_up_is_in_no_checkpoint) {
   again.filter().may_contain(keys, outcomes);
   const auto kept = static_cast<std::size_t>(std::ranges::count(outcomes, true));
   EXPECT_EQ(kept, again.sequence() == 0 ? 0U : keys.size());
+}
+
+// What a writer has not committed yet is not lost: readers are told of a loss only once the writer has ended.
+TEST_F(StoreInterleaving, a_reader_beside_a_writer_is_told_of_no_loss) {
+  Store store = make({});
+  ASSERT_TRUE(insert(store, "one"));
+  store.begin();
+  ASSERT_TRUE(insert(store, "two"));
+  RecoveryReport report;
+  const auto filter = open_filter(path(), Access::query, Trust::checked, system_memory(), &report).value();
+  EXPECT_TRUE(has(filter, "one"));
+  EXPECT_FALSE(has(filter, "two"));
+  EXPECT_EQ(report.reason, "");
+  EXPECT_EQ(report.bytes_dropped, 0U);
+
+  keep_as_killed("killed.mk");
+  const auto killed = open_filter(path("killed.mk"), Access::query, Trust::checked, system_memory(), &report).value();
+  EXPECT_FALSE(has(killed, "two"));
+  EXPECT_TRUE(report.reason.contains("was not committed")) << report.reason;
+  EXPECT_GT(report.bytes_dropped, 0U);
+
+  // The same of a writer that this process cannot see, in another container: it commits after the first attempt.
+  ASSERT_TRUE(store.commit());
+  constexpr int kOpensOfAnAttempt = 3;
+  int opens = 0;
+  calls_.when_opened = [&](const std::string& opened) {
+    if (opened == path("killed.mk-journal") && opens++ == kOpensOfAnAttempt) {
+      std::filesystem::copy_file(path("filter.mk-journal"), opened, std::filesystem::copy_options::overwrite_existing);
+    }
+  };
+  const auto loaded = detail::load_store(path("killed.mk"), {.calls = &calls_}).value();
+  EXPECT_GT(opens, kOpensOfAnAttempt);
+  EXPECT_TRUE(has(loaded.filter, "two"));
+  EXPECT_EQ(loaded.report.reason, "");
 }
 
 // Who replaces what is not there finds that another process was faster, and leaves its journal alone.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/file/file_lock.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/shared_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
@@ -296,28 +297,36 @@ class ChangeDetector {
   std::uint64_t number_;
 };
 
+// A writer that is active has not lost what it has not completed yet.
+void keep_for_writer(const std::string& path, RecoveryReport& report, FileCalls& calls) {
+  if (!report.reason.empty() && lock_owner(path, !report.was_closed, calls) != 0) {
+    report.bytes_dropped = 0;
+    report.reason.clear();
+  }
+}
+
 }  // namespace
 
 Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request) {
   MANKAI_ASSIGN(const std::string path, resolve_links(given, *request.calls));
-  // A record that is being written looks damaged; the error counts only if further attempts give the same one.
-  constexpr int kEqualErrors = 3;
-  std::string damage;
-  int equal_errors = 0;
+  // A record that is being written looks damaged or lost; that counts only if further attempts find the same.
+  constexpr int kEqualAttempts = 3;
+  std::string before;
+  int equal_attempts = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, *request.calls));
     const ChangeDetector files(path, file, *request.calls);
     auto found = look_around(path, file, *request.calls);
-    const bool is_snapshot = request.is_writer || files.are_unchanged();
-    if (is_snapshot && found) {
-      return load(path, file, std::move(*found), request);
-    }
-    if (is_snapshot) {
-      equal_errors = found.error().detail == damage ? equal_errors + 1 : 1;
-      damage = found.error().detail;
-    }
-    if (is_snapshot && (request.is_writer || equal_errors == kEqualErrors)) {
-      return std::unexpected(found.error());
+    if (request.is_writer || files.are_unchanged()) {
+      if (found && !request.is_writer) {
+        keep_for_writer(path, found->report, *request.calls);
+      }
+      const std::string& damage = found ? found->report.reason : found.error().detail;
+      equal_attempts = damage == before ? equal_attempts + 1 : 1;
+      before = damage;
+      if (request.is_writer || damage.empty() || equal_attempts == kEqualAttempts) {
+        return found ? load(path, file, std::move(*found), request) : std::unexpected(found.error());
+      }
     }
     std::this_thread::sleep_for(request.between_attempts);
   }
