@@ -29,8 +29,15 @@ struct OpenInput {
 
 std::string label_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
+bool is_fifo(const std::string& path) {
+  struct stat status{};
+  return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// Does not wait for the writer of a named pipe, since a signal that came just before would not interrupt that.
 Result<OpenInput> open_input(const std::string& path) {
-  const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int flags = O_RDONLY | O_CLOEXEC | (is_fifo(path) ? O_NONBLOCK : 0);
+  const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), flags);
   const std::string label = label_of(path);
   if (fd < 0) {
     return fail(errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, label + ": cannot open", errno);
@@ -93,12 +100,6 @@ ReadFunction reader_of(OpenInput input, const Sources::Wait& wait, const std::fu
   };
 }
 
-// A named pipe must be opened only once: closing it after a check would end its writer.
-bool is_fifo(const std::string& path) {
-  struct stat status{};
-  return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
-}
-
 constexpr std::size_t kMostThreads = 64;
 
 Result<std::size_t> parse_threads(std::string_view text) {
@@ -130,7 +131,7 @@ Result<Sources> Sources::open(const InputRequest& request, std::function<void()>
 // Reports an input that cannot be opened, and adds its size if it is a regular file.
 Result<void> Sources::check(const std::string& path) {
   is_file_.push_back(false);
-  if (is_fifo(path)) {
+  if (is_fifo(path)) {  // it must be opened only once: closing it here would end its writer
     total_bytes_.reset();
     return {};
   }
@@ -160,20 +161,8 @@ Result<Source> Sources::open_source(std::size_t index, const Wait& wait) const {
     return follow(path,
                   {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
   }
-  std::optional<Result<OpenInput>> input;
-  const auto open = [&] {
-    before_waiting_();
-    input.emplace(open_input(path));
-  };
-  if (is_file_[index]) {
-    input.emplace(open_input(path));
-  } else if (!wait(open)) {  // a named pipe is open when its writer is
-    return fail(ErrorCode::io, "asked to stop", EINTR);
-  }
-  if (!*input) {
-    return std::unexpected(input->error());
-  }
-  return Source::from_function(reader_of(**std::move(input), wait, before_waiting_, request_.look_interval),
+  MANKAI_ASSIGN(auto input, open_input(path));
+  return Source::from_function(reader_of(std::move(input), wait, before_waiting_, request_.look_interval),
                                label_of(path));
 }
 

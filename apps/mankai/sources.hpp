@@ -35,7 +35,7 @@ class Sources {
   /// Checks every input. Errors: not_found; io.
   [[nodiscard]] static Result<Sources> open(const InputRequest& request, std::function<void()> before_waiting);
 
-  /// Opens an input. Whatever may wait for a stream, and before_waiting, is called by `wait`. Errors: not_found; io.
+  /// Opens an input. Its reads call what may wait for a stream, and before_waiting, by `wait`. Errors: not_found; io.
   [[nodiscard]] Result<Source> open_source(std::size_t index, const Wait& wait) const;
   [[nodiscard]] std::size_t size() const noexcept { return request_.paths.size(); }
   /// The name in messages.

@@ -237,6 +237,16 @@ class Streams(CommandTest):
                     self.assertEqual(process.wait(), 128 + signal.SIGTERM)
                     self.assertEqual(self.out("dedup", "--state", state, "first.gz"), b"")
 
+    def test_a_signal_just_before_a_pipe_is_opened_is_not_lost(self):
+        self.write("first", b"one\n")
+        os.mkfifo(self.dir / "pipe")
+        for threads in THREADS:
+            for _ in range(20):
+                process = self.start("dedup", "--threads", threads, "first", "pipe", preexec_fn=default_signals)
+                self.assertEqual(process.stdout.read(1), b"o")
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(PATIENCE), 128 + signal.SIGTERM)
+
 
 if __name__ == "__main__":
     main()
