@@ -140,13 +140,12 @@ class OneServerRemoteTest(Commands, OneServerTest):
         self.mankai("add", self.at("k", "&type=top&keys=9"), "a", code=2, says="type must be")
 
     def test_without_replicas_nothing_is_acknowledged(self):
-        address = self.at("f", "&keys=100&timeout=1s")
-        self.mankai("add", address, "a")
-        waiting = address + "&wait=1"
+        self.mankai("add", self.at("f", "&keys=100"), "a")
+        waiting = self.at("f", "&keys=100&timeout=3s&wait=1")
         self.assertEqual(self.mankai("add", "--ack", waiting, lines=["b"], code=4, says="0 of 1 replicas"), [])
         self.assertEqual(self.dedup(waiting, ["c"], code=4, says="confirm 1 line"), ["c"])
         self.assertEqual(self.mankai("check", waiting, "a"), ["yes\ta"])
-        self.mankai("add", self.at("new", "&keys=100&timeout=1s&wait=1&shards=3"), "a", code=4, says="0 of 1 replicas")
+        self.mankai("add", self.at("new", "&keys=100&timeout=3s&wait=1&shards=3"), "a", code=4, says="0 of 1 replicas")
         self.assertEqual(self.client.must("EXISTS", "new{0}", "new{1}", "new{2}"), 0)
         self.client.must("ACL", "SETUSER", "some", "on", ">secret", "+@all", "~*", "-wait")
         self.mankai("add", self.at("f", "&wait=1&user=some"), "a", code=2, says="NOPERM", MANKAI_REDIS_PASSWORD="secret")
