@@ -103,6 +103,7 @@ void StoreEnds::go_on(SimulatedDisk& disk, StoreHistory history, const RequestMa
   options.seed += tally_.disks;
   StoreWorkload workload(disk, options, std::move(history), requests);
   workload.run(sampling_.steps_again);
+  workload.close();  // its threads would change the disk while it is looked at
   StoreEnds second(options, {.seeds = sampling_.seeds_again, .again = 0, .to_first_wrong = sampling_.to_first_wrong});
   second.try_all(disk, workload);
   tally_.add(second.tally(), "after a first end: ");
