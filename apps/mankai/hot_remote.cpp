@@ -190,10 +190,13 @@ Result<void> deliver_table(const HotRunRequest& request, RemoteFilter& filter, c
   return output.finish();
 }
 
-std::string counted_words(std::uint64_t records, const std::string& name) {
-  return records == 0 ? "nothing was counted in " + name
-                      : fmt::format("{} counted in {}; another run on the same inputs would count {} again",
-                                    counted(records, "record was", "records were"), name, records == 1 ? "it" : "them");
+std::string counted_words(const HotSender& sender, const std::string& name) {
+  const std::uint64_t records = sender.acknowledged();
+  if (records == 0) {
+    return (sender.unsure() == 0 ? "nothing was counted in " : "nothing was certainly counted in ") + name;
+  }
+  return fmt::format("{} counted in {}; another run on the same inputs would count {} again",
+                     counted(records, "record was", "records were"), name, records == 1 ? "it" : "them");
 }
 
 }  // namespace
@@ -220,7 +223,7 @@ Result<int> run_hot_remote(const HotRunRequest& request, const std::string& stat
     drained = deliver_table(request, filter, keys.counts(), sender, name);
   }
   if (!read || !drained) {
-    return fail_after(read ? drained.error() : read.error(), counted_words(sender.acknowledged(), name));
+    return fail_after(read ? drained.error() : read.error(), counted_words(sender, name));
   }
   return request.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
 }

@@ -19,20 +19,20 @@ namespace mankai {
 template <class Work>
 [[nodiscard]] std::vector<std::jthread> start_threads(std::size_t count, const Work& work) {
   std::vector<std::jthread> threads;
-  threads.reserve(count);
-  while (threads.size() < count) {
-    try {
+  try {
+    threads.reserve(count);
+    while (threads.size() < count) {
       threads.emplace_back([work, index = threads.size()] { work(index); });
-    } catch (const std::exception&) {
-      break;
     }
+  } catch (const std::exception&) {
+    // Those that could be started.
   }
   return threads;
 }
 
 /// Calls `work(first, last)` for consecutive ranges that divide [0, count), each of at least `least` elements, at the
 /// same time, on usual_threads(). The caller's thread is one of them, and does the rest if the system refuses threads.
-/// Returns when all calls have returned. Pre: `work` does not throw.
+/// Returns when all calls have returned. Pre: `least` >= 1; `work` does not throw.
 template <class Work>
 void for_ranges_in_parallel(std::size_t count, std::size_t least, const Work& work) {
   const std::size_t ranges = std::clamp<std::size_t>(count / least, 1, usual_threads());

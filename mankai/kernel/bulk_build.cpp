@@ -150,7 +150,7 @@ std::optional<std::uint64_t> build_partitioned(Partitions::Target target, std::s
   }
   std::array<std::optional<Partitions>, kMostThreads> parts;
   std::size_t ready = 0;
-  while (ready < threads && parts[ready].emplace(target, count / threads, options.scratch).is_ready()) {
+  while (ready < threads && parts[ready].emplace(target, count, threads, options.scratch).is_ready()) {
     ++ready;
   }
   if (ready == 0) {

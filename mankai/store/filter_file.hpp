@@ -23,7 +23,8 @@ struct RecoveryReport {
   bool had_journal = false;            ///< there was a journal
   std::uint64_t records_replayed = 0;  ///< records of the journal that the image lacked
   std::uint64_t changes_replayed = 0;  ///< changes of single keys, and advances, in these records
-  /// At the end of the journal, of batches that were not written completely; an active writer's are not counted.
+  /// At the end of the journal, of batches that were not written completely; one that a process with the file's lock
+  /// has not committed yet is not counted.
   std::uint64_t bytes_dropped = 0;
   std::uint64_t dropped_at = 0;  ///< offset of these bytes in the journal
   std::string reason = {};       ///< why they were dropped; empty if nothing was

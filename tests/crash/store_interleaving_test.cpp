@@ -247,6 +247,25 @@ TEST_F(StoreInterleaving, a_reader_beside_a_writer_is_told_of_no_loss) {
   EXPECT_EQ(loaded.report.reason, "");
 }
 
+// Damage is a loss whoever has the file open.
+TEST_F(StoreInterleaving, a_reader_beside_a_writer_is_told_of_a_truncated_journal) {
+  Store store = make({});
+  ASSERT_TRUE(insert(store, "one"));
+  const std::uint64_t end = detail::load_store(path(), {.calls = &calls_}).value().journal.value().end;
+  ASSERT_TRUE(insert(store, "two"));
+  const std::string journal = path("filter.mk-journal");
+  const std::uintmax_t size = std::filesystem::file_size(journal);
+  for (const std::uint64_t left : {end, end + 5}) {
+    std::filesystem::resize_file(journal, left);
+    RecoveryReport report;
+    const auto filter = open_filter(path(), Access::query, Trust::checked, system_memory(), &report).value();
+    EXPECT_TRUE(has(filter, "one"));
+    EXPECT_FALSE(has(filter, "two"));
+    EXPECT_TRUE(report.reason.contains("truncated")) << report.reason;
+  }
+  std::filesystem::resize_file(journal, size);  // the store's mapping
+}
+
 // Who replaces what is not there finds that another process was faster, and leaves its journal alone.
 TEST_F(StoreInterleaving, replacing_beside_a_creator_takes_nothing_of_what_it_was_told) {
   std::optional<Store> other;

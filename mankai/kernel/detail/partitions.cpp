@@ -22,11 +22,12 @@ unsigned choose_block_shift(std::uint64_t block_count) noexcept {
 
 }  // namespace
 
-Partitions::Partitions(const Target& target, std::size_t count, const Memory& scratch) noexcept : target_(target) {
+Partitions::Partitions(const Target& target, std::size_t count, std::size_t parts, const Memory& scratch) noexcept
+    : target_(target) {
   const std::uint64_t region_bytes = target.block_count * probes::kBlockBits / 8;
   shift_ = choose_block_shift(target.block_count);
   partition_count_ = static_cast<std::size_t>(((target.block_count - 1) >> shift_) + 1);
-  const std::uint64_t digests = std::min<std::uint64_t>(count, region_bytes / sizeof(Digest));
+  const std::uint64_t digests = std::min<std::uint64_t>(count, region_bytes / sizeof(Digest)) / parts;
   // Full stages, few enough for a 32-bit count.
   run_digests_ = align_up<std::size_t>(static_cast<std::size_t>(digests) / partition_count_ + 1, kStagedDigests);
   run_digests_ = std::min(run_digests_, std::size_t{1} << 31);

@@ -32,8 +32,9 @@ class Partitions {
 
   static constexpr std::size_t kLocks = 64;
 
-  /// Plans for `count` digests and allocates; check `is_ready`.
-  Partitions(const Target& target, std::size_t count, const Memory& scratch) noexcept;
+  /// Plans for an equal part of `count` digests and allocates; check `is_ready`. All `parts` together take at most the
+  /// filter's size.
+  Partitions(const Target& target, std::size_t count, std::size_t parts, const Memory& scratch) noexcept;
 
   /// Whether the allocation succeeded.
   [[nodiscard]] bool is_ready() const noexcept { return memory_.size() != 0; }

@@ -123,9 +123,9 @@ class Survey {
     MANKAI_ASSIGN(auto end, journal.end(file_sequence_));
     report_.dropped_at = state_.end;
     report_.bytes_dropped = end.offset - state_.end + end.bytes_dropped;
-    report_.reason = batch_.records != 0 && end.reason.empty()
-                         ? "the batch at offset " + std::to_string(state_.end) + " was not committed"
-                         : std::move(end.reason);
+    state_.is_in_batch = batch_.records != 0 && end.reason.empty();
+    report_.reason = state_.is_in_batch ? "the batch at offset " + std::to_string(state_.end) + " was not committed"
+                                        : std::move(end.reason);
     return state_;
   }
 
@@ -297,11 +297,12 @@ class ChangeDetector {
   std::uint64_t number_;
 };
 
-// A writer that is active has not lost what it has not completed yet.
-void keep_for_writer(const std::string& path, RecoveryReport& report, FileCalls& calls) {
-  if (!report.reason.empty() && lock_owner(path, !report.was_closed, calls) != 0) {
-    report.bytes_dropped = 0;
-    report.reason.clear();
+// A writer that is active has not lost the batch that it has not committed yet. It is known by its lock on this very
+// file: after a crash, an inode's number alone may be that of a file elsewhere.
+void keep_batch(const std::string& path, Surroundings& found, FileCalls& calls) {
+  if (found.journal && found.journal->is_in_batch && lock_owner(path, false, calls) != 0) {
+    found.report.bytes_dropped = 0;
+    found.report.reason.clear();
   }
 }
 
@@ -319,7 +320,7 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     auto found = look_around(path, file, *request.calls);
     if (request.is_writer || files.are_unchanged()) {
       if (found && !request.is_writer) {
-        keep_for_writer(path, found->report, *request.calls);
+        keep_batch(path, *found, *request.calls);
       }
       const std::string& damage = found ? found->report.reason : found.error().detail;
       equal_attempts = damage == before ? equal_attempts + 1 : 1;

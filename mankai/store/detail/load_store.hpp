@@ -18,6 +18,7 @@ struct JournalState {
   std::uint64_t next_sequence = 0;   ///< of the record that would follow
   std::uint64_t records = 0;         ///< in complete batches
   std::uint64_t damaged_superblocks = 0;
+  bool is_in_batch = false;  ///< a batch follows that was not committed
 };
 
 struct LoadedStore {
