@@ -5,6 +5,7 @@
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/store/journal_file.hpp"
 #include "mankai/store/journal_reader.hpp"
@@ -67,7 +68,7 @@ void print_end(const JournalEnd& end, const Totals& totals, bool json, Output& o
     output.append(fmt::format("{:<12} end: {}, {}\n", end.offset, counted(totals.records, "record"),
                               counted(totals.changes, "change")));
     if (!end.reason.empty()) {
-      output.append(fmt::format("{:<12} {} dropped: {}\n", "", counted(end.bytes_dropped, "byte"), end.reason));
+      output.append(fmt::format("{:<12} {} dropped: {}\n", "", dropped_bytes(end.bytes_dropped), end.reason));
     }
     return;
   }

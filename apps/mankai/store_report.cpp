@@ -141,14 +141,15 @@ std::string capacity_warning(const AnyFilter& filter) {
   return has_capacity(filter) ? capacity_warning(distinct_keys(filter), filter.capacity_keys()) : "";
 }
 
+std::string dropped_bytes(std::uint64_t bytes) {
+  return bytes == 0 ? "an unknown number of bytes" : counted(bytes, "byte");
+}
+
 std::string dropped_words(const RecoveryReport& recovery) {
-  if (recovery.reason.empty()) {
-    return "";
-  }
-  // A journal may be truncated between two records.
-  const std::string bytes =
-      recovery.bytes_dropped == 0 ? "an unknown number of bytes" : counted(recovery.bytes_dropped, "byte");
-  return fmt::format("{} at offset {} of the journal: {}", bytes, recovery.dropped_at, recovery.reason);
+  return recovery.reason.empty()
+             ? ""
+             : fmt::format("{} at offset {} of the journal: {}", dropped_bytes(recovery.bytes_dropped),
+                           recovery.dropped_at, recovery.reason);
 }
 
 void warn_of_loss(const std::string& file, const RecoveryReport& recovery) {

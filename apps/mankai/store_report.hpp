@@ -22,6 +22,9 @@ void add_position(const SourcePosition& position, Report& report);
 /// Adds all facts about a store except those of its filter.
 void add_store(const StoreInfo& info, Report& report);
 
+/// How many bytes of a journal were dropped for a reason; 0 if it was truncated between two records.
+[[nodiscard]] std::string dropped_bytes(std::uint64_t bytes);
+
 /// Describes the bytes dropped from the journal's end; empty if none were.
 [[nodiscard]] std::string dropped_words(const RecoveryReport& recovery);
 

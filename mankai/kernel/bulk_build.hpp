@@ -25,8 +25,8 @@ struct BulkOptions {
 ///          the size of the digests or of the filter, whichever is less. Measure before using it: on a Zen 5 with 32 MB
 ///          of level 3, CPU ns per key against ops.insert, it takes 3.8 against 4.0 for 1e8 keys in 127 MB, 3.9 against
 ///          4.5 for 1e8 in 250 MB, but 7.0 against 4.6 for 2e8 in 253 MB, for an unknown reason.
-///          Two threads on hyperthreads of one core (Sapphire Rapids) take 0.78 of the wall time of one for 1e8 and 2e8
-///          keys.
+///          Two threads on hyperthreads of one core (Sapphire Rapids) take 0.62 to 0.66 of the wall time
+///          of one for 1e8 and 2e8 keys.
 /// Threads: the only writer, beside readers; as BlockOps. Each thread sorts its range of the digests; partitions have
 ///          locks.
 std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
