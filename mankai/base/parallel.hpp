@@ -25,7 +25,7 @@ template <class Work>
       threads.emplace_back([work, index = threads.size()] { work(index); });
     }
   } catch (const std::exception&) {
-    // Those that could be started.
+    return threads;
   }
   return threads;
 }
