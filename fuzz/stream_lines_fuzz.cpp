@@ -1,8 +1,9 @@
 // Any bytes through Source and LineReader. The first byte chooses the chunk size, so that a format's every boundary
 // falls between two reads sooner or later. Plain input must come out as the model splits it, unless it is refused as of
 // a format that is not supported; packed input may fail, but only with an error, and what does come out must be lines
-// whose numbers and offsets add up.
+// whose numbers and offsets add up. Blocks have the lines of batches.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 constexpr std::uint64_t kUnpackedBytesMax = std::uint64_t{1} << 22;
 
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+constexpr std::size_t kShortLineBytes = 40;
 
 struct ReadLines {
   std::vector<std::string> lines;
@@ -52,6 +54,28 @@ ReadLines read_lines(mankai::LineReader& reader) {
   return read;
 }
 
+// The same by next_block; stops after as many lines.
+ReadLines read_blocks(mankai::LineReader& reader, std::size_t most_lines) {
+  ReadLines read;
+  mankai::LineBlock block;
+  while (read.lines.size() < most_lines) {
+    const auto count = reader.next_block(block);
+    if (!count) {
+      read.error = count.error().detail;
+      return read;
+    }
+    MANKAI_ASSERT(reader.first_line_number() == read.lines.size() + 1);
+    if (*count == 0) {
+      read.is_complete = true;
+      return read;
+    }
+    const auto lines = block.lines();
+    MANKAI_ASSERT(lines.size() == *count);
+    read.lines.insert(read.lines.end(), lines.begin(), lines.end());
+  }
+  return read;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
@@ -61,10 +85,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::size_t chunk = data[0] < 128 ? std::size_t{1} + data[0] : std::size_t{1} << (data[0] % 18);
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  auto reader = mankai::LineReader::create(mankai::Source::from_memory(bytes, "fuzz", {.buffer_bytes = chunk}),
-                                           {.buffer_bytes = chunk, .max_line_bytes = kMaxLineBytes});
+  const std::size_t max_line_bytes = data[0] % 3 == 0 ? kShortLineBytes : kMaxLineBytes;
+  const auto open = [&] {
+    return mankai::LineReader::create(mankai::Source::from_memory(bytes, "fuzz", {.buffer_bytes = chunk}),
+                                      {.buffer_bytes = chunk, .max_line_bytes = max_line_bytes});
+  };
+  auto reader = open();
   const ReadLines read = read_lines(reader.value());
-  if (reader->source().compression() == mankai::Compression::plain && bytes.size() < kMaxLineBytes) {
+  auto again = open();
+  const ReadLines blocks = read_blocks(again.value(), read.lines.size());
+  MANKAI_ASSERT(blocks.lines.size() >= read.lines.size());
+  MANKAI_ASSERT(std::equal(read.lines.begin(), read.lines.end(), blocks.lines.begin()));
+  if (reader->source().compression() == mankai::Compression::plain && bytes.size() < max_line_bytes) {
     const bool is_refused = read.error.contains("is not supported");
     MANKAI_ASSERT(read.is_complete || is_refused);
     MANKAI_ASSERT(read.lines == (is_refused ? std::vector<std::string>() : mankai::test::split_model(bytes)));
