@@ -54,24 +54,19 @@ ReadLines read_lines(mankai::LineReader& reader) {
   return read;
 }
 
-// The same by next_block; stops after as many lines.
-ReadLines read_blocks(mankai::LineReader& reader, std::size_t most_lines) {
-  ReadLines read;
+// The same lines by next_block; stops after so many.
+std::vector<std::string> read_blocks(mankai::LineReader& reader, std::size_t most_lines) {
+  std::vector<std::string> read;
   mankai::LineBlock block;
-  while (read.lines.size() < most_lines) {
+  while (read.size() < most_lines) {
     const auto count = reader.next_block(block);
-    if (!count) {
-      read.error = count.error().detail;
-      return read;
+    if (!count || *count == 0) {
+      break;
     }
-    MANKAI_ASSERT(reader.first_line_number() == read.lines.size() + 1);
-    if (*count == 0) {
-      read.is_complete = true;
-      return read;
-    }
+    MANKAI_ASSERT(reader.first_line_number() == read.size() + 1);
     const auto lines = block.lines();
     MANKAI_ASSERT(lines.size() == *count);
-    read.lines.insert(read.lines.end(), lines.begin(), lines.end());
+    read.insert(read.end(), lines.begin(), lines.end());
   }
   return read;
 }
@@ -93,9 +88,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto reader = open();
   const ReadLines read = read_lines(reader.value());
   auto again = open();
-  const ReadLines blocks = read_blocks(again.value(), read.lines.size());
-  MANKAI_ASSERT(blocks.lines.size() >= read.lines.size());
-  MANKAI_ASSERT(std::equal(read.lines.begin(), read.lines.end(), blocks.lines.begin()));
+  const auto blocks = read_blocks(again.value(), read.lines.size());
+  MANKAI_ASSERT(blocks.size() >= read.lines.size());
+  MANKAI_ASSERT(std::equal(read.lines.begin(), read.lines.end(), blocks.begin()));
   if (reader->source().compression() == mankai::Compression::plain && bytes.size() < max_line_bytes) {
     const bool is_refused = read.error.contains("is not supported");
     MANKAI_ASSERT(read.is_complete || is_refused);

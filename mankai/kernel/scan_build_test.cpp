@@ -9,10 +9,12 @@
 #include "mankai/kernel/kernel_test_support.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 #include "mankai/kernel/tuning.hpp"
+#include "tests/support/counting_memory.hpp"
 
 namespace mankai::kernel {
 namespace {
 
+using mankai::test::CountingMemory;
 using test::Cells;
 using test::kSeed;
 
@@ -116,39 +118,35 @@ TEST(BulkBuild, integers_are_hashed_with_their_seed) {
   EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words()));
 }
 
-// Grants `context`'s number of blocks.
-void* grant(void* context, std::size_t bytes) noexcept {
-  auto& left = *static_cast<int*>(context);
-  const Memory system = system_memory();
-  return left-- > 0 ? system.allocate(system.context, bytes) : nullptr;
-}
-
 // Only the order of keys within a block decides which of them set a bit; the cells are the same in every order.
 TEST(BulkBuild, threads_build_the_same_cells) {
   const auto digests = digests_from(2 * kEnough + 12'345, ~std::uint64_t{0}, 0);
+  constexpr std::size_t kStageBytes = std::size_t{64} << 10;
   Cells expected(kBlocks * 8);
   const auto fresh = static_cast<double>(block_ops().insert(expected.words(), kBlocks, digests.data(), digests.size()));
   for (const std::size_t threads : {2U, 3U, 8U, 1000U}) {
-    for (int grants : {1000, 2, 1, 0}) {
-      const Memory scratch{.allocate = grant, .release = system_memory().release, .context = &grants};
+    for (const std::size_t grants : {1000U, 2U, 1U, 0U}) {
+      CountingMemory scratch(grants);
       Cells actual(kBlocks * 8);
-      const std::uint64_t counted = insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(),
-                                                       digests.size(), {.threads = threads, .scratch = scratch});
+      const std::uint64_t counted =
+          insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(), digests.size(),
+                             {.threads = threads, .scratch = scratch.memory()});
       EXPECT_NEAR(static_cast<double>(counted), fresh, 0.001 * fresh);
       EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words())) << threads;
+      // All threads together: as much as the filter, and a stage for each.
+      EXPECT_LE(scratch.calls * scratch.last_bytes, kBlocks * kCacheLineBytes + scratch.calls * kStageBytes);
+      EXPECT_EQ(scratch.bytes_in_use, 0U);
     }
   }
 }
 
 TEST(BulkBuild, works_without_scratch) {
-  const Memory nothing{.allocate = [](void*, std::size_t) noexcept -> void* { return nullptr; },
-                       .release = [](void*, void*, std::size_t) noexcept {},
-                       .context = nullptr};
+  CountingMemory nothing(0);
   const auto digests = digests_from(kEnough, ~std::uint64_t{0}, 0);
   Cells cells(kBlocks * 8);
-  EXPECT_GT(
-      insert_partitioned(block_ops(), cells.words(), kBlocks, digests.data(), digests.size(), {.scratch = nothing}),
-      0U);
+  EXPECT_GT(insert_partitioned(block_ops(), cells.words(), kBlocks, digests.data(), digests.size(),
+                               {.scratch = nothing.memory()}),
+            0U);
 }
 
 }  // namespace
