@@ -86,10 +86,11 @@ int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
     return -1;
   }
   const Digest digest = self.digest_of({s, len});
-  if (!self.complaints.is_fine(caught([&] { return self.store->change(change_of(Operation::insert, digest)); }))) {
+  if (!self.complaints.is_fine(
+          caught([&] { return self.store->change_later(change_of(Operation::insert, digest)); }))) {
     return -1;
   }
-  self.show_count();
+  ++self.shown_header.count;
   return 0;
 }
 

@@ -21,9 +21,24 @@ ScalingHandle::ScalingHandle(Store opened)
   show_change();
 }
 
-void ScalingHandle::show_change() {
+bool ScalingHandle::has_room_for(std::uint64_t id) const noexcept {
+  const std::size_t pending = store.pending();  // first: they may be applied meanwhile
+  const CountingBloom& newest = *parts.back()->filter;
+  return id >= parts.back()->shown_header.id && newest.keys_inserted() + pending < newest.capacity_keys();
+}
+
+void ScalingHandle::show_sequence() noexcept {
   shown_header.mem_seqnum = store.sequence() + 1;
   shown_header.disk_seqnum = 0;
+}
+
+void ScalingHandle::show_pending_add() noexcept {
+  show_sequence();
+  ++parts.back()->shown_header.count;
+}
+
+void ScalingHandle::show_change() {
+  show_sequence();
   if (filter->slice_count() != parts.size()) [[unlikely]] {
     show_parts();
   }
@@ -82,9 +97,15 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
   const auto added = caught([&]() -> Result<void> {
     MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
-    MANKAI_TRY(self.store.change(change_of(Operation::insert_with_ids, key)));
+    const Change change = change_of(Operation::insert_with_ids, key);
+    if (self.has_room_for(id)) [[likely]] {
+      MANKAI_TRY(self.store.change_later(change));
+      self.show_pending_add();
+    } else {
+      MANKAI_TRY(self.store.change(change));
+      self.show_change();
+    }
     self.shown_header.max_id = std::max(self.shown_header.max_id, id);
-    self.show_change();
     return {};
   });
   return self.complaints.is_fine(added) ? 1 : 0;
@@ -107,7 +128,9 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
 
 int scaling_bloom_check(scaling_bloom_t* bloom, const char* s, size_t len) {
   const ScalingHandle& self = handle_of(bloom);
-  return self.filter->may_contain(self.hash(std::string_view(s, len))) ? 1 : 0;
+  const Digest digest = self.hash(std::string_view(s, len));
+  apply_pending(self.store);
+  return self.filter->may_contain(digest) ? 1 : 0;
 }
 
 int scaling_bloom_flush(scaling_bloom_t* bloom) {

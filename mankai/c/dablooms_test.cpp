@@ -273,6 +273,29 @@ TEST_F(Dablooms, the_structs_show_what_callers_read) {
   EXPECT_EQ(left, 4999U);
 }
 
+// Additions reach the counters in groups, which nobody sees.
+TEST_F(Dablooms, each_addition_shows_at_once) {
+  const Scaling bloom = make();
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    ASSERT_EQ(add(bloom, key_of(i), i), 1);
+    std::uint64_t keys = 0;
+    for (unsigned part = 0; part < bloom->num_blooms; ++part) {
+      keys += bloom->blooms[part]->header->count;
+    }
+    ASSERT_EQ(keys, i + 1);
+    ASSERT_EQ(scaling_bloom_mem_seqnum(bloom.get()), i + 2);  // it starts at 1
+    ASSERT_EQ(bloom->header->max_id, i);
+    if (i % 77 == 0) {
+      const std::string key = key_of(i);
+      ASSERT_TRUE(i % 2 == 0 ? check(bloom, key)
+                             : counting_bloom_check(bloom->blooms[bloom->num_blooms - 1], key.data(), key.size()) == 1);
+    }
+  }
+  EXPECT_EQ(missing(bloom, 0, 5000), 0U);
+  const std::string crash = copy_as("crash");
+  EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, crash.c_str())), 0, 5000), 0U);
+}
+
 TEST_F(Dablooms, a_part_is_looked_at_and_not_changed) {
   const Scaling bloom = make_with(100);
   counting_bloom_t* part = bloom->blooms[0];

@@ -124,6 +124,9 @@ Result<void> Store::change(const Change& change, const Outcomes& outcomes) {
   return change.keys == 0 ? Result<void>() : impl_->change(change, outcomes);
 }
 
+Result<void> Store::change_later(const Change& change) { return impl_->change_later(change); }
+std::size_t Store::pending() const noexcept { return impl_->pending(); }
+
 Result<void> Store::merge(const AnyFilter& other) {
   return impl_->replace([&](AnyFilter& filter) { return filter.merge(other); });
 }

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "mankai/file/file.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
@@ -126,6 +130,113 @@ TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
   const Store again = Store::open(path("killed.mk")).value();
   EXPECT_EQ(bytes_of(again.filter()), bytes_of(model));
   EXPECT_EQ(again.recovery().changes_replayed, kKeys + kKeys / 3);
+}
+
+// Compares changes that wait for others with changes that do not, in random order.
+TEST_F(StoreTest, pending_changes_are_in_whatever_reads_or_saves_the_filter) {
+  for (const std::string spec :
+       {"counting-bloom:keys=300,fpr=0.01,seed=1", "bloom:keys=3000,fpr=0.01,seed=1",
+        "scalable-counting-bloom:keys=100000,fpr=0.01,seed=1", "scalable-bloom:keys=100000,fpr=0.01,seed=1"}) {
+    std::filesystem::remove(path());
+    AnyFilter model = create_filter(parse_spec(spec).value()).value();
+    const bool has_ids = model.kind().key_shape == KeyShape::numbered;
+    Store store = make(spec);
+    std::mt19937_64 random(7);
+    std::size_t most_pending = 0;
+    std::uint64_t id = 0;
+    for (std::size_t step = 0; step < 20'000; ++step) {
+      const std::array<std::uint64_t, 2> key{random(), id++};
+      const Change insert{.operation = has_ids ? Operation::insert_with_ids : Operation::insert,
+                          .keys = 1,
+                          .payload = std::as_bytes(std::span(key).first(has_ids ? 2 : 1))};
+      switch (random() % 512) {
+        case 0: ASSERT_TRUE(store.change(insert)); break;
+        case 1: {
+          std::array<bool, 1> seen{};
+          std::array<bool, 1> expected{};
+          const Views keys = {"a key"};
+          ASSERT_TRUE(store.observe(keys, seen));
+          ASSERT_TRUE(model.observe(keys, expected));
+          EXPECT_EQ(seen, expected);
+          ASSERT_TRUE(store.change_later(insert));
+          id += 1;
+          break;
+        }
+        case 2: ASSERT_TRUE(store.checkpoint()); [[fallthrough]];
+        case 3:
+          EXPECT_EQ(bytes_of(store.filter()), bytes_of(model));
+          EXPECT_EQ(store.pending(), 0U);
+          ASSERT_TRUE(store.change_later(insert));
+          break;
+        case 4: {
+          keep_as_killed("killed.mk");
+          EXPECT_EQ(bytes_of(Store::open(path("killed.mk")).value().filter()), bytes_of(model));
+          ASSERT_TRUE(store.change_later(insert));
+          break;
+        }
+        case 5:
+          store.read([&](const AnyFilter& filter) { EXPECT_EQ(bytes_of(filter), bytes_of(model)); });
+          ASSERT_TRUE(store.change_later(insert));
+          break;
+        case 6:
+          ASSERT_TRUE(store.close());
+          store = Store::open(path()).value();
+          EXPECT_EQ(bytes_of(store.filter()), bytes_of(model));
+          ASSERT_TRUE(store.change_later(insert));
+          break;
+        case 7:
+          store.begin(step % 2 == 0 ? BatchMode::journaled : BatchMode::in_memory);
+          ASSERT_TRUE(store.change_later(insert));
+          ASSERT_TRUE(store.commit());
+          break;
+        default: ASSERT_TRUE(store.change_later(insert));
+      }
+      most_pending = std::max(most_pending, store.pending());
+      ASSERT_TRUE(model.apply(insert, {}));
+    }
+    EXPECT_EQ(bytes_of(store.filter()), bytes_of(model)) << spec;
+    EXPECT_GT(most_pending, 16U) << spec;
+    ASSERT_TRUE(store.close());
+  }
+}
+
+TEST_F(StoreTest, a_reader_between_each_two_changes_makes_few_of_them_wait) {
+  Store store = make("counting-bloom:keys=3000,fpr=0.01,seed=1");
+  std::size_t waited = 0;
+  for (std::uint64_t digest = 0; digest < 1700; ++digest) {
+    ASSERT_TRUE(store.change_later(
+        {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))}));
+    waited += store.pending();
+    EXPECT_EQ(store.filter().keys_inserted(), digest + 1);
+  }
+  EXPECT_EQ(waited, 100U);
+}
+
+TEST_F(StoreTest, pending_changes_are_in_checkpoints_beside_them_and_found_by_readers) {
+  constexpr std::uint64_t kChanges = 60'000;
+  StoreOptions options;
+  options.checkpoint_bytes = 20'000;
+  Store store = make("counting-bloom:keys=60000,fpr=0.01,seed=1", options);
+  std::atomic<std::uint64_t> made = 0;
+  {
+    const std::jthread reader([&] {
+      for (std::uint64_t digest = made; digest < kChanges; digest = made) {
+        const std::uint64_t last = digest * 0x9e3779b97f4a7c15U;
+        EXPECT_TRUE(digest == 0 || store.filter().as<CountingBloom>()->may_contain({last})) << digest;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    });
+    for (std::uint64_t i = 1; i <= kChanges; ++i) {
+      const std::uint64_t digest = i * 0x9e3779b97f4a7c15U;
+      ASSERT_TRUE(store.change_later(
+          {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))}));
+      made = i;
+    }
+  }
+  keep_as_killed("killed.mk");
+  EXPECT_EQ(bytes_of(Store::open(path("killed.mk")).value().filter()), bytes_of(store.filter()));
+  EXPECT_EQ(store.filter().keys_inserted(), kChanges);
+  EXPECT_FALSE(store.checkpoint_failure());
 }
 
 TEST_F(StoreTest, single_digests_of_a_batch_count_when_it_is_committed) {

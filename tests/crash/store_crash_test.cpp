@@ -72,6 +72,35 @@ Tally try_each_thing(const std::function<Fate(const SyncCall&)>& decide, const S
   return all;
 }
 
+// Changes that are in the journal, and in the filter only later, with others.
+TEST(StoreCrash, pending_changes_are_found_at_every_moment) {
+  for (const Durability durability : kDurabilities) {
+    const WorkloadOptions options{.spec = kSpec, .durability = durability, .seed = 3};
+    SimulatedDisk disk;
+    StoreWorkload workload(disk, options);
+    const std::size_t first = disk.moment();
+    workload.later(40);
+    workload.checkpoint();
+    workload.later(20);
+    workload.request(options.most_keys);
+    workload.later(3);
+    workload.sync();
+    workload.later(20);
+    workload.reopen();
+    workload.later(20);
+    workload.batch(BatchMode::in_memory, 2);
+    workload.later(20);
+    workload.batch(BatchMode::journaled, 2);
+    workload.later(20);
+    workload.merge();
+    workload.later(20);
+    workload.close();
+    StoreEnds ends(options, {});
+    ends.try_all(disk, workload, first);
+    EXPECT_EQ(ends.tally().text(), "");
+  }
+}
+
 // What a sync is for: the call, the file, and which names of the folder have changed since they were made to last.
 std::string purpose_of(const SyncCall& call) {
   std::string purpose = call.path.substr(call.path.rfind('/') + 1);

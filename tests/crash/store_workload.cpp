@@ -197,6 +197,19 @@ void StoreWorkload::request(std::size_t keys) {
   acknowledge(false);
 }
 
+void StoreWorkload::later(std::size_t changes) {
+  ChangeEncoder encoder(store_->filter());  // once: filter() applies what is pending
+  for (std::size_t i = 0; i < changes; ++i) {
+    begin_step();
+    const Request request = requests_.of(Operation::insert, 1);
+    expect_ok(store_->change_later(*encoded(encoder, request)));
+    done_directly(model_, request);
+    ++sequence_;
+    committed({});
+    acknowledge(false);
+  }
+}
+
 void StoreWorkload::batch(BatchMode mode, std::size_t requests) {
   begin_step();
   store_->begin(mode);

@@ -103,6 +103,8 @@ class StoreWorkload {
   void run_each();
 
   void request(std::size_t keys);
+  /// So many insertions of one key each that may be pending (Store::change_later). Pre: the kind does not grow.
+  void later(std::size_t changes);
   void batch(BatchMode mode, std::size_t requests);
   /// A batch that is not committed, in a store that is closed and opened again.
   void give_batch_up(BatchMode mode, bool syncs);

@@ -23,6 +23,13 @@ struct BitmapHandle : bitmap_t {
   return {{.bytes = 0, .fd = -1, .array = nullptr}, &store};
 }
 
+/// Before the filter is read.
+inline void apply_pending(const Store& store) noexcept {
+  if (store.pending() != 0) [[unlikely]] {
+    static_cast<void>(store.filter());
+  }
+}
+
 /// A counting_bloom_t: in a file of its own, or a read-only part of a scaling bloom.
 struct CountingHandle : counting_bloom_t {
   explicit CountingHandle(Store opened);
@@ -33,8 +40,13 @@ struct CountingHandle : counting_bloom_t {
   CountingHandle& operator=(CountingHandle&&) = delete;
   ~CountingHandle() = default;
 
+  /// Pre: nothing is pending.
   void show_count() noexcept { shown_header.count = static_cast<std::uint32_t>(filter->keys_inserted()); }
-  [[nodiscard]] bool may_contain(std::string_view key) const noexcept { return filter->may_contain(hash(key)); }
+  [[nodiscard]] bool may_contain(std::string_view key) const noexcept {
+    const Digest digest = hash(key);
+    apply_pending(*static_cast<const BitmapHandle*>(bitmap)->store);
+    return filter->may_contain(digest);
+  }
   /// Prefetches the key's cache line, which a change needs after journaling it.
   [[nodiscard]] Digest digest_of(std::string_view key) const noexcept {
     const Digest digest = hash(key);
@@ -72,7 +84,12 @@ struct ScalingHandle : scaling_bloom_t {
     filter->prefetch(digest, id);
     return {.digest = digest, .id = id};
   }
+  /// Whether a key with this id is added to the newest part, which has room for it beside what is pending.
+  [[nodiscard]] bool has_room_for(std::uint64_t id) const noexcept;
+  /// After a change. Pre: nothing is pending.
   void show_change();
+  /// After an addition to the newest part that may be pending.
+  void show_pending_add() noexcept;
   void show_flush() noexcept { shown_header.disk_seqnum = shown_header.mem_seqnum; }
 
   Store store;
@@ -86,6 +103,7 @@ struct ScalingHandle : scaling_bloom_t {
 
  private:
   void show_parts();
+  void show_sequence() noexcept;
 };
 
 /// Sets errno if nothing was erased.

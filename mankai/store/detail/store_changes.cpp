@@ -55,7 +55,7 @@ Result<void> Store::Impl::start_writing() {
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
   // From here on the journal stays: after a failed write of the flag, the disk may have the flag or not.
-  auto marked = footer_ ? mark_file(FileState::open) : replace_file(filter_.seal_parts(), snapshot(), FileState::open);
+  auto marked = footer_ ? mark_file(FileState::open) : replace_file(sealed(), snapshot(), FileState::open);
   return marked ? marked : journal_.give_up(marked.error());
 }
 
@@ -85,7 +85,7 @@ Result<void> Store::Impl::mark_file(FileState state) {
   MANKAI_TRY(lock_->check_at(path_));
   MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
   if (file.links() > 1 || marked.version != kFooterVersion) {
-    return replace_file(filter_.seal_parts(), snapshot(), state);
+    return replace_file(sealed(), snapshot(), state);
   }
   MANKAI_TRY(replace_footer(file, marked));
   footer_ = marked;
@@ -100,6 +100,43 @@ Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes)
     must_wait = waits_for_disk();
   }
   return finish(must_wait);
+}
+
+Result<void> Store::Impl::change_later(const Change& change) {
+  bool must_wait = false;
+  {
+    const std::scoped_lock lock(change_mutex_);
+    if (may_be_pending(change)) [[likely]] {
+      MANKAI_TRY(prepare(change));
+      journal_->write(change, {.durable = journal_.durable(), .more_follows = false});
+      pending_.add(change);
+      if (pending_.size() == detail::PendingChanges::kMost) {
+        apply_batch();
+      }
+      pending_count_.store(pending_.size(), std::memory_order_release);
+      note_commit();
+    } else {
+      changes_at_once_ -= changes_at_once_ == 0 ? 0 : 1;
+      MANKAI_TRY(change_window(change, {}, is_in_batch_));
+    }
+    must_wait = waits_for_disk();
+  }
+  return finish(must_wait);
+}
+
+void Store::Impl::apply_batch() {
+  const auto applied = filter_.apply(pending_.take(), {});
+  MANKAI_ASSERT(applied.has_value());
+  pending_count_.store(pending_.size(), std::memory_order_release);
+}
+
+// For a reader. If it comes soon after the last batch, as between each two changes, groups do not pay.
+void Store::Impl::apply_pending() {
+  const std::scoped_lock lock(change_mutex_);
+  if (pending_.size() < detail::PendingChanges::kBatch) {
+    changes_at_once_ = detail::PendingChanges::kBatch;
+  }
+  apply_all_pending();
 }
 
 // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.
@@ -172,8 +209,7 @@ Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   saved.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
   saved.position = SourcePosition::of(position).value_or(SourcePosition());
   saved.position = saved.position.empty() ? position_ : saved.position;
-  if (auto written = replace_file(filter_.seal_parts(), saved, journal_ ? FileState::open : FileState::closed);
-      !written) {
+  if (auto written = replace_file(sealed(), saved, journal_ ? FileState::open : FileState::closed); !written) {
     return journal_.give_up(written.error());
   }
   is_in_batch_ = false;

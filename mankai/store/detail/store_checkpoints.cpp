@@ -77,7 +77,7 @@ Result<void> Store::Impl::replace_file(const Parts& parts, const Snapshot& saved
 
 Result<void> Store::Impl::checkpoint_in_place() {
   const Snapshot saved = snapshot();
-  MANKAI_TRY(replace_file(filter_.seal_parts(), saved, FileState::open));
+  MANKAI_TRY(replace_file(sealed(), saved, FileState::open));
   forget_journal(saved);
   return {};
 }
@@ -142,7 +142,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
     return {};
   }
   Snapshot saved = snapshot();
-  const Parts parts = filter_.seal_parts();
+  const Parts parts = sealed();
   const auto copy =
       filter_.image_bytes() > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
   if (!copy) {
@@ -221,6 +221,7 @@ Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>&
   }
   {
     const std::scoped_lock lock(reader_mutex_);
+    apply_all_pending();
     MANKAI_TRY(replace(filter_));
   }
   ++changes_in_memory_;
@@ -253,8 +254,7 @@ Result<void> Store::Impl::close_files() {
     return sync();
   }
   const bool has_all = footer_->sequence == sequence() && position_of(*footer_) == position_;
-  auto closed =
-      has_all ? mark_file(FileState::closed) : replace_file(filter_.seal_parts(), snapshot(), FileState::closed);
+  auto closed = has_all ? mark_file(FileState::closed) : replace_file(sealed(), snapshot(), FileState::closed);
   if (!closed) {
     static_cast<void>(sync());
     return closed;

@@ -4,6 +4,7 @@
 /// store_checkpoints.cpp writes the filter to the file.
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -16,6 +17,7 @@
 #include "mankai/file/file_lock.hpp"
 #include "mankai/store/detail/change_mutex.hpp"
 #include "mankai/store/detail/load_store.hpp"
+#include "mankai/store/detail/pending_changes.hpp"
 #include "mankai/store/detail/synced_journal.hpp"
 #include "mankai/store/detail/worker.hpp"
 #include "mankai/store/store.hpp"
@@ -49,6 +51,9 @@ class Store::Impl {
   /// Makes a change per window of keys, which `encode(begin, count)` encodes.
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
+  Result<void> change_later(const Change& change);
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_count_.load(std::memory_order_acquire); }
+  [[gnu::cold]] void apply_pending();
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
   void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
@@ -57,7 +62,12 @@ class Store::Impl {
   Result<void> close();
 
   ChangeEncoder& encoder() noexcept { return encoder_; }
-  [[nodiscard]] const AnyFilter& filter() const noexcept { return filter_; }
+  [[nodiscard]] const AnyFilter& filter() noexcept {
+    if (pending() != 0) {
+      apply_pending();
+    }
+    return filter_;
+  }
   [[nodiscard]] const RecoveryReport& report() const noexcept { return report_; }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return journal_.committed(); }
   [[nodiscard]] std::uint64_t durable() const noexcept { return journal_.durable(); }
@@ -69,9 +79,10 @@ class Store::Impl {
     const std::scoped_lock lock(change_mutex_);
     return checkpoint_failure_;
   }
-  void read(const std::function<void(const AnyFilter&)>& use) const {
+  void read(const std::function<void(const AnyFilter&)>& use) {
+    const AnyFilter& filter = this->filter();
     const std::shared_lock<std::shared_mutex> lock(reader_mutex_);
-    use(filter_);
+    use(filter);
   }
 
  private:
@@ -93,6 +104,28 @@ class Store::Impl {
     return journal_ && !is_closed_ && !journal_.has_failed() && journal_->has_room(bytes);
   }
   [[gnu::cold]] Result<void> make_ready(std::uint64_t bytes);
+  /// Makes room in the journal for a change.
+  [[gnu::always_inline]] Result<void> prepare(const Change& change) {
+    if (const std::uint64_t bytes = record_bytes(0, change.payload.size()); !is_ready(bytes)) [[unlikely]] {
+      return make_ready(bytes);
+    }
+    return {};
+  }
+  [[nodiscard]] bool may_be_pending(const Change& change) const noexcept {
+    return !is_in_batch_ && !readers_need_lock_ && changes_at_once_ == 0 && pending_.can_add(change);
+  }
+  /// Applies the oldest pending changes.
+  void apply_batch();
+  void apply_all_pending() {
+    while (pending_.size() != 0) {
+      apply_batch();
+    }
+  }
+  /// The image, with all changes.
+  [[nodiscard]] Parts sealed() {
+    apply_all_pending();
+    return filter_.seal_parts();
+  }
   Result<void> start_writing();
   Result<void> make_journal();
   Result<void> sync_new_journal(JournalWriter& journal) const;
@@ -154,9 +187,12 @@ class Store::Impl {
   mutable std::shared_mutex reader_mutex_;
 
   detail::SyncedJournal journal_;
-  SourcePosition position_;       ///< of the last commit that gave one
-  bool is_in_batch_ = false;      ///< between begin() and commit()
-  bool has_uncommitted_ = false;  ///< there are changes after the last commit
+  detail::PendingChanges pending_;
+  std::atomic<std::size_t> pending_count_ = 0;  ///< as pending_; for readers
+  std::size_t changes_at_once_ = 0;             ///< so many of the next changes are applied at once
+  SourcePosition position_;                     ///< of the last commit that gave one
+  bool is_in_batch_ = false;                    ///< between begin() and commit()
+  bool has_uncommitted_ = false;                ///< there are changes after the last commit
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< uncommitted changes of an in-memory batch
   bool is_closed_ = false;
@@ -178,9 +214,8 @@ inline void Store::Impl::note_commit() {
 }
 
 inline Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
-  if (const std::uint64_t bytes = record_bytes(0, change.payload.size()); !is_ready(bytes)) [[unlikely]] {
-    MANKAI_TRY(make_ready(bytes));
-  }
+  apply_all_pending();
+  MANKAI_TRY(prepare(change));
   JournalWriter::Place before{};
   if (!is_in_memory()) [[likely]] {
     before = journal_->place();
@@ -212,6 +247,7 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
     return {};
   }
   std::unique_lock lock(change_mutex_);
+  apply_all_pending();  // the encoder looks at the filter
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
