@@ -51,6 +51,7 @@ class SystemCalls final : public FileCalls {
     return ::mremap(data, old_bytes, bytes, flags);
   }
   int msync(void* data, std::size_t bytes, int flags) override { return ::msync(data, bytes, flags); }
+  int madvise(void* data, std::size_t bytes, int advice) noexcept override { return ::madvise(data, bytes, advice); }
 
   int stat(const char* path, struct stat* status) override { return ::stat(path, status); }
   int access(const char* path, int mode) override { return ::faccessat(AT_FDCWD, path, mode, AT_EACCESS); }
@@ -66,6 +67,11 @@ class SystemCalls final : public FileCalls {
 }  // namespace
 
 int FileCalls::punch_hole(int /*file*/, off_t /*offset*/, off_t /*bytes*/) noexcept {
+  errno = ENOTSUP;
+  return -1;
+}
+
+int FileCalls::madvise(void* /*data*/, std::size_t /*bytes*/, int /*advice*/) noexcept {
   errno = ENOTSUP;
   return -1;
 }

@@ -37,6 +37,8 @@ class FileCalls {
   virtual int munmap(void* data, std::size_t bytes) noexcept = 0;
   virtual void* mremap(void* data, std::size_t old_bytes, std::size_t bytes, int flags) = 0;
   virtual int msync(void* data, std::size_t bytes, int flags) = 0;
+  /// Fails with ENOTSUP unless overridden.
+  virtual int madvise(void* data, std::size_t bytes, int advice) noexcept;
 
   virtual int stat(const char* path, struct stat* status) = 0;
   /// As faccessat for the effective user.

@@ -128,12 +128,30 @@ Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
   return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot allocate disk space");
 }
 
+namespace {
+
+struct Pages {
+  Pages(std::uint64_t from, std::uint64_t until) noexcept
+      : first(align_up(from, kPage)), bytes(std::max(first, until / kPage * kPage) - first) {}
+
+  static inline const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+
+  std::uint64_t first;
+  std::uint64_t bytes;
+};
+
+}  // namespace
+
 bool MappedFile::punch_hole(std::uint64_t from, std::uint64_t until) noexcept {
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t first = align_up(from, page);
-  const std::uint64_t last = until / page * page;
-  return first >= last ||
-         file_.calls().punch_hole(file_.get(), static_cast<off_t>(first), static_cast<off_t>(last - first)) == 0;
+  const Pages pages(from, until);
+  return pages.bytes == 0 ||
+         file_.calls().punch_hole(file_.get(), static_cast<off_t>(pages.first), static_cast<off_t>(pages.bytes)) == 0;
+}
+
+void MappedFile::unload(std::uint64_t from, std::uint64_t until) noexcept {
+  if (const Pages pages(from, until); pages.bytes != 0) {
+    static_cast<void>(file_.calls().madvise(bytes_.data() + pages.first, pages.bytes, MADV_DONTNEED));
+  }
 }
 
 Result<void> MappedFile::copy_permissions(const std::string& from) {

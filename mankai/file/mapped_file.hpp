@@ -50,6 +50,10 @@ class MappedFile {
   /// whether the file system supports that. Threads: safe while other bytes are written. Pre: mode write.
   bool punch_hole(std::uint64_t from, std::uint64_t until) noexcept;
 
+  /// Releases the mapping of whole pages between two offsets until they are used again; the system's cache keeps them.
+  /// A sync protects every written page that is mapped, and interrupts the processors that run this process for each.
+  void unload(std::uint64_t from, std::uint64_t until) noexcept;
+
   /// Copies the permissions and, if allowed, the owner of another file. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from);
 

@@ -208,6 +208,33 @@ TEST_F(JournalTest, a_superblock_of_a_later_version_is_not_passed_over) {
   EXPECT_EQ(JournalReader::open(bytes().bytes()).error().code, ErrorCode::unsupported_version);
 }
 
+// A sync interrupts the writer for each written page that is mapped.
+TEST_F(JournalTest, hardly_more_of_it_is_mapped_than_what_is_written_next) {
+  constexpr int kRecords = 200'000;
+  JournalWriter journal = create();
+  append(journal, kRecords);
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t mapped_kib = 0;
+  bool is_journal = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with(path_)) {
+      is_journal = true;
+    } else if (is_journal && line.starts_with("Rss:")) {
+      mapped_kib += std::stoul(line.substr(line.find_first_of("0123456789")));
+      is_journal = false;
+    }
+  }
+  EXPECT_GT(mapped_kib, 0U);
+  EXPECT_LE(mapped_kib, 200U);
+  // Restarted, all of it is written anew.
+  ASSERT_TRUE(journal.restart(9, kRecords + 1));
+  append(journal, kRecords);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader).size(), kRecords);
+  EXPECT_EQ(reader.end()->bytes_dropped, 0U);
+}
+
 TEST_F(JournalTest, a_torn_tail_is_dropped) {
   JournalWriter journal = create();
   append(journal, 3);

@@ -120,6 +120,7 @@ Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_seque
   superblock_.start = kFirstRecord;
   next_sequence_ = next_sequence;
   end_ = kFirstRecord;
+  unloaded_until_ = 0;
   write_superblock();
   return {};
 }
@@ -149,6 +150,13 @@ Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   }
   room_until_ = until;
   return {};
+}
+
+// Called by long records only, of which each page has one.
+void JournalWriter::unload_written() noexcept {
+  const std::uint64_t until = (end_ - kLoadedBytes) / kLoadedBytes * kLoadedBytes;
+  file_.unload(unloaded_until_, until);
+  unloaded_until_ = until;
 }
 
 void JournalWriter::write_superblock() noexcept {
@@ -198,6 +206,9 @@ void JournalWriter::write(const Change& change, const Mark& mark) noexcept {
 
 // As write_short. The first record that begins in the next page is long again.
 void JournalWriter::write_long(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
+  if (end_ >= unloaded_until_ + 2 * kLoadedBytes) [[unlikely]] {
+    unload_written();
+  }
   std::byte* const at = file_.bytes().data() + end_;
   std::byte* const body = at + sizeof(RecordHeader);
   const std::uint64_t position_room = align_up<std::uint64_t>(mark.position.size(), sizeof(std::uint64_t));

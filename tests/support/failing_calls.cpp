@@ -93,6 +93,10 @@ int FailingCalls::punch_hole(int file, off_t offset, off_t bytes) noexcept {
   return fails("punch_hole", {.be_interrupted = true}) ? -1 : inner_->punch_hole(file, offset, bytes);
 }
 
+int FailingCalls::madvise(void* data, std::size_t bytes, int advice) noexcept {
+  return fails("madvise", {}) ? -1 : inner_->madvise(data, bytes, advice);
+}
+
 int FailingCalls::flock(int file, int operation) {
   return fails("flock", {.be_interrupted = true}) ? -1 : inner_->flock(file, operation);
 }

@@ -50,6 +50,7 @@ class FailingCalls : public FileCalls {
   int ftruncate(int file, off_t bytes) override;
   int fallocate(int file, off_t offset, off_t bytes) override;
   int punch_hole(int file, off_t offset, off_t bytes) noexcept override;
+  int madvise(void* data, std::size_t bytes, int advice) noexcept override;
   int flock(int file, int operation) override;
   int fstat(int file, struct stat* status) override;
   int fchown(int file, uid_t owner, gid_t group) override;
