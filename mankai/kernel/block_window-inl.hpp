@@ -41,21 +41,21 @@ struct Window {
   std::size_t start = 0;
   std::size_t count = 0;
 
+  // Computes the keys from i to end.
   template <class Source>
-  HWY_INLINE void prepare(const Source& source, std::uint64_t block_count) {
-    std::size_t i = 0;
+  HWY_INLINE void prepare(const Source& source, std::uint64_t block_count, std::size_t i, std::size_t end) {
 #if MANKAI_VECTOR_DIGESTS
     // Vectors multiply 32 bits by 32; filters of 256 GB and more take the scalar path.
     if (block_count <= kVectorRangeLimit) {
       const DigestTag d;
-      for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+      for (; i + hn::Lanes(d) <= end; i += hn::Lanes(d)) {
         const DigestVector digests = source.load(d, start + i);
         hn::Store(hn::ShiftLeft<3>(vector_fastrange(d, digests, block_count)), d, first_word + i);
         hn::Store(vector_multiply(d, digests, probes::kRemix), d, remixed + i);
       }
     }
 #endif
-    for (; i < count; ++i) {
+    for (; i < end; ++i) {
       const Digest digest = source.at(start + i);
       first_word[i] = probes::block_index(digest, block_count) * kBlockLanes;
       remixed[i] = probes::remix(digest);
@@ -72,7 +72,7 @@ struct Window {
 
 // A pipeline of three stages, a window each: compute and prefetch the next window, visit this one, answer the last one.
 // Reading results one stage later avoids store-forwarding stalls, and one prefetch per visited line keeps the memory
-// busy without flooding it.
+// busy without flooding it. A window is computed in steps between the visits, so that lines are in flight meanwhile.
 template <bool kPrefetch, std::size_t kWindow, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                               const Touch& touch, const Answer& answer) {
@@ -80,7 +80,12 @@ HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Sou
   const auto open = [&](Window<kWindow>& window, std::size_t start) HWY_ATTR {
     window.start = start;
     window.count = std::min(count - start, kWindow);
-    window.prepare(source, block_count);
+    if (!kPrefetch || start == 0) {
+      // Hidden, or g++ unrolls the loop by four: 1.03 of the time in cache (Zen 4).
+      std::size_t end = window.count;
+      asm("" : "+r"(end));
+      window.prepare(source, block_count, 0, end);
+    }
   };
   Window<kWindow>* next = &windows[0];
   Window<kWindow>* current = &windows[1];
@@ -92,9 +97,13 @@ HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Sou
   while (current->count != 0) {
     open(*next, current->start + current->count);
     std::size_t i = 0;
-    for (; kPrefetch && i < next->count; ++i) {
-      next->prefetch(words, i);
-      current->visit(words, i, touch);
+    while (kPrefetch && i < next->count) {
+      const std::size_t end = std::min(i + kFarStep, next->count);
+      next->prepare(source, block_count, i, end);
+      for (; i < end; ++i) {
+        next->prefetch(words, i);
+        current->visit(words, i, touch);
+      }
     }
     for (; i < current->count; ++i) {
       current->visit(words, i, touch);

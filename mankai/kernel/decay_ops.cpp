@@ -261,15 +261,17 @@ struct Epoch<32, kRounding> {
   }
 };
 
-// Draws are lanes of 32 bits for cells of every width: all first cells of the lanes, then all second ones.
+// Draws are lanes of 32 bits for cells of every width: all first cells of the lanes, then all second ones. Products of
+// narrow cells are rounded down together, and each is raised if its fraction and its draw carry.
 template <unsigned kWidth>
 struct DrawnEpoch {
   Vector32 lambda;
+  Epoch<kWidth, Rounding::floor> down;
   std::uint64_t seed;
   reference::RoundingKeys keys{};
 
   HWY_INLINE explicit DrawnEpoch(const DecayStep& step)
-      : lambda(hn::Set(Tag32(), static_cast<std::uint32_t>(step.lambda_q32))), seed(step.seed) {}
+      : lambda(hn::Set(Tag32(), static_cast<std::uint32_t>(step.lambda_q32))), down(step), seed(step.seed) {}
 
   HWY_INLINE DrawnEpoch at(std::uint64_t tick) const {
     DrawnEpoch drawn = *this;
@@ -280,15 +282,18 @@ struct DrawnEpoch {
   HWY_INLINE Vector32 next(Vector32 words, std::uint64_t first) const {
     const Tag32 d;
     constexpr std::uint32_t kPerLane = 32 / kWidth;
-    const Vector32 mask = hn::Set(d, largest_cell(kWidth));
     Vector32 index =
         hn::Add(hn::Mul(hn::Iota(d, 0), hn::Set(d, kPerLane)), hn::Set(d, static_cast<std::uint32_t>(first)));
-    Vector32 result = hn::Zero(d);
+    if constexpr (kPerLane == 1) {
+      return step32<Rounding::stochastic>(words, lambda, draw(index, keys));
+    }
+    const Vector32 mask = hn::Set(d, largest_cell(kWidth));
+    Vector32 result = down.next(words, first);
     for (std::uint32_t part = 0; part < kPerLane; ++part) {
       const int shift = static_cast<int>(part * kWidth);
-      const Vector32 cells = hn::And(hn::ShiftRightSame(words, shift), mask);
-      const Vector32 drawn = step32<Rounding::stochastic>(cells, lambda, draw(index, keys));
-      result = hn::Or(result, hn::ShiftLeftSame(drawn, shift));
+      const Vector32 fraction = hn::Mul(hn::And(hn::ShiftRightSame(words, shift), mask), lambda);
+      const auto carries = hn::Lt(hn::Add(fraction, draw(index, keys)), fraction);
+      result = hn::Add(result, hn::IfThenElseZero(carries, hn::Set(d, std::uint32_t{1} << shift)));
       index = hn::Add(index, hn::Set(d, 1));
     }
     return result;
@@ -476,7 +481,9 @@ HWY_INLINE void map_steps(std::uint64_t* words, std::size_t count, const DecaySt
       const Vector32 decayed = hn::IfThenElse(has_several, cell, hn::Min(cell, hn::Add(stuck, step)));
       hn::StoreU(hn::BitCast(d64, decayed), d64, at);
       const Vector32 index = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::uint32_t>(i)));
-      other += hn::CompressStore(index, has_several, d, others + other);
+      // CompressStore takes more than 100 cycles on Zen 4.
+      hn::StoreU(hn::Compress(index, has_several), d, others + other);
+      other += hn::CountTrue(d, has_several);
     }
     for (; i < in_chunk; ++i) {
       others[other++] = static_cast<std::uint32_t>(i);
