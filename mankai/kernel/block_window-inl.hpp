@@ -32,11 +32,47 @@ using probes::kBlockLanes;
 // The result of a visit to a key's block. A byte, so that one vector pass turns the results of a window into bools.
 using Outcome = std::uint8_t;
 
-// The blocks and bits of one window's keys, computed before any of its lines is touched, and the outcomes.
+// First bit of each lane's field in the remixed digest.
+alignas(64) constexpr std::uint64_t kFieldShifts[kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
+static_assert(kFieldShifts[0] == probes::kFirstPositionShift);
+static_assert(kFieldShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+// What a visit gets of the remixed digest: its eight fields, each in a byte, fetched for eight keys by one
+// vpmultishiftqb and spread over the lanes as they are loaded. With a fetch per key, a look-up in cache takes 1.39
+// instead of 1.24 ns (Zen 4).
+constexpr std::uint64_t kFieldBytes = 0x3a342e28221c1610U;  // kFieldShifts, the first in the lowest byte
+
+HWY_INLINE DigestVector fields_of(DigestTag d, DigestVector remixed) {
+  return DigestVector{_mm512_multishift_epi64_epi8(hn::Set(d, kFieldBytes).raw, remixed.raw)};
+}
+HWY_INLINE std::uint64_t fields_of(std::uint64_t remixed) {
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_multishift_epi64_epi8(
+      _mm_cvtsi64_si128(static_cast<long long>(kFieldBytes)), _mm_cvtsi64_si128(static_cast<long long>(remixed)))));
+}
+// In each lane its field, with other bits above its six.
+HWY_INLINE __m512i lane_fields(std::uint64_t fields) {
+  return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(fields)));
+}
+
+#else
+
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE DigestVector fields_of(DigestTag /*d*/, DigestVector remixed) { return remixed; }
+HWY_INLINE __m512i lane_fields(std::uint64_t remixed) {
+  return _mm512_srlv_epi64(_mm512_set1_epi64(static_cast<long long>(remixed)), _mm512_load_si512(kFieldShifts));
+}
+#endif
+HWY_INLINE std::uint64_t fields_of(std::uint64_t remixed) { return remixed; }
+
+#endif
+
+// The blocks and fields of one window's keys, computed before any of its lines is touched, and the outcomes.
 template <std::size_t kWindow>
 struct Window {
-  HWY_ALIGN std::uint64_t first_word[kWindow];
-  HWY_ALIGN std::uint64_t remixed[kWindow];
+  HWY_ALIGN std::uint64_t block[kWindow];
+  HWY_ALIGN std::uint64_t fields[kWindow];
   HWY_ALIGN Outcome outcomes[kWindow];
   std::size_t start = 0;
   std::size_t count = 0;
@@ -50,23 +86,25 @@ struct Window {
       const DigestTag d;
       for (; i + hn::Lanes(d) <= end; i += hn::Lanes(d)) {
         const DigestVector digests = source.load(d, start + i);
-        hn::Store(hn::ShiftLeft<3>(vector_fastrange(d, digests, block_count)), d, first_word + i);
-        hn::Store(vector_multiply(d, digests, probes::kRemix), d, remixed + i);
+        hn::Store(vector_fastrange(d, digests, block_count), d, block + i);
+        hn::Store(fields_of(d, vector_multiply(d, digests, probes::kRemix)), d, fields + i);
       }
     }
 #endif
     for (; i < end; ++i) {
       const Digest digest = source.at(start + i);
-      first_word[i] = probes::block_index(digest, block_count) * kBlockLanes;
-      remixed[i] = probes::remix(digest);
+      block[i] = probes::block_index(digest, block_count);
+      fields[i] = fields_of(probes::remix(digest));
     }
   }
 
-  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const { prefetch_line(words + first_word[i]); }
+  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const {
+    prefetch_line(words + block[i] * kBlockLanes);
+  }
 
   template <class Words, class Touch>
   HWY_INLINE void visit(Words* words, std::size_t i, const Touch& touch) {
-    outcomes[i] = touch(words + first_word[i], remixed[i]);
+    outcomes[i] = touch(words + block[i] * kBlockLanes, fields[i]);
   }
 };
 

@@ -31,70 +31,60 @@ struct Incremented {
 // Without per-lane shifts or vectors: one lane after the other.
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 
-HWY_INLINE std::uint64_t counter_of(const std::uint64_t* block, std::uint64_t remixed, unsigned lane) {
-  return (MANKAI_SHARED(block[lane]) >> probes::counter_shift(remixed, lane)) & kStuckCounter;
+HWY_INLINE std::uint64_t counter_of(const std::uint64_t* block, std::uint64_t fields, unsigned lane) {
+  return (MANKAI_SHARED(block[lane]) >> probes::counter_shift(fields, lane)) & kStuckCounter;
 }
 
-HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   std::uint64_t smallest = kStuckCounter;
   for (unsigned lane = 0; lane < kBlockLanes; ++lane) {
-    smallest = std::min(smallest, counter_of(block, remixed, lane));
+    smallest = std::min(smallest, counter_of(block, fields, lane));
   }
   return static_cast<std::uint8_t>(smallest);
 }
 
-HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   bool lacks = false;
   for (unsigned lane = 0; lane < kBlockLanes; ++lane) {
-    lacks |= counter_of(block, remixed, lane) == 0;
+    lacks |= counter_of(block, fields, lane) == 0;
   }
   return lacks;
 }
 
-HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   Incremented done{.was_absent = false, .stuck = 0};
   for (unsigned lane = 0; lane < kBlockLanes; ++lane) {
-    const std::uint64_t before = counter_of(block, remixed, lane);
+    const std::uint64_t before = counter_of(block, fields, lane);
     done.was_absent |= before == 0;
     done.stuck += static_cast<unsigned>(before == kStuckCounter - 1);
     MANKAI_SHARED(block[lane]) += static_cast<std::uint64_t>(before != kStuckCounter)
-                                  << probes::counter_shift(remixed, lane);
+                                  << probes::counter_shift(fields, lane);
   }
   return done;
 }
 
-HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
-  if (lacks_in_block(block, remixed)) {
+HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
+  if (lacks_in_block(block, fields)) {
     return false;
   }
   for (unsigned lane = 0; lane < kBlockLanes; ++lane) {
-    const std::uint64_t before = counter_of(block, remixed, lane);
+    const std::uint64_t before = counter_of(block, fields, lane);
     MANKAI_SHARED(block[lane]) -= static_cast<std::uint64_t>(before != kStuckCounter)
-                                  << probes::counter_shift(remixed, lane);
+                                  << probes::counter_shift(fields, lane);
   }
   return true;
 }
 
 #else
 
-// Shifts of a key's fields of six bits; with the lower two cleared, a field is its counter's lowest bit.
-alignas(64) constexpr std::uint64_t kFieldShifts[kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
-static_assert(kFieldShifts[0] == probes::kFirstPositionShift);
-static_assert(kFieldShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
+// With its lower two bits cleared, a field is its counter's lowest bit.
 constexpr std::uint64_t kCounterStarts = probes::kLaneBits - probes::kCounterBits;
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 
 // Intrinsics that Highway lacks, as in block_ops.cpp.
-HWY_INLINE __m512i counter_starts(std::uint64_t remixed) {
-  const __m512i spread = _mm512_set1_epi64(static_cast<long long>(remixed));
-  const __m512i shifts = _mm512_load_si512(kFieldShifts);
-#if HWY_TARGET == HWY_AVX3_DL
-  const __m512i fields = _mm512_multishift_epi64_epi8(shifts, spread);
-#else
-  const __m512i fields = _mm512_srlv_epi64(spread, shifts);
-#endif
-  return _mm512_and_si512(fields, _mm512_set1_epi64(kCounterStarts));
+HWY_INLINE __m512i counter_starts(std::uint64_t fields) {
+  return _mm512_and_si512(lane_fields(fields), _mm512_set1_epi64(kCounterStarts));
 }
 
 // `value` at each of the key's counters.
@@ -102,20 +92,20 @@ HWY_INLINE __m512i at_counters(std::uint64_t value, __m512i starts) {
   return _mm512_rolv_epi64(_mm512_set1_epi64(static_cast<long long>(value)), starts);
 }
 
-HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
-  const __m512i counters = _mm512_and_si512(_mm512_rorv_epi64(_mm512_load_si512(block), counter_starts(remixed)),
+HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
+  const __m512i counters = _mm512_and_si512(_mm512_rorv_epi64(_mm512_load_si512(block), counter_starts(fields)),
                                             _mm512_set1_epi64(kStuckCounter));
   return static_cast<std::uint8_t>(_mm512_reduce_min_epu64(counters));
 }
 
-HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
-  const __m512i all = at_counters(kStuckCounter, counter_starts(remixed));
+HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
+  const __m512i all = at_counters(kStuckCounter, counter_starts(fields));
   return _mm512_testn_epi64_mask(_mm512_load_si512(block), all) != 0;
 }
 
-HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   const __m512i before = _mm512_load_si512(block);
-  const __m512i starts = counter_starts(remixed);
+  const __m512i starts = counter_starts(fields);
   const __m512i all = at_counters(kStuckCounter, starts);
   const __m512i found = _mm512_and_si512(before, all);
   const __mmask8 is_open = _mm512_cmpneq_epi64_mask(found, all);
@@ -125,9 +115,9 @@ HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::u
           .stuck = static_cast<unsigned>(std::popcount(static_cast<unsigned>(stuck)))};
 }
 
-HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   const __m512i before = _mm512_load_si512(block);
-  const __m512i starts = counter_starts(remixed);
+  const __m512i starts = counter_starts(fields);
   const __m512i all = at_counters(kStuckCounter, starts);
   const bool is_present = _mm512_testn_epi64_mask(before, all) == 0;
   const __mmask8 is_open = _mm512_cmpneq_epi64_mask(_mm512_and_si512(before, all), all);
@@ -142,19 +132,19 @@ HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t
 using CountTag = hn::CappedTag<std::uint64_t, kBlockLanes>;
 using CountVector = hn::Vec<CountTag>;
 
-HWY_INLINE CountVector counter_starts(CountTag d, std::uint64_t remixed, std::size_t lane) {
-  return hn::And(hn::Shr(hn::Set(d, remixed), hn::Load(d, kFieldShifts + lane)), hn::Set(d, kCounterStarts));
+HWY_INLINE CountVector counter_starts(CountTag d, std::uint64_t fields, std::size_t lane) {
+  return hn::And(hn::Shr(hn::Set(d, fields), hn::Load(d, kFieldShifts + lane)), hn::Set(d, kCounterStarts));
 }
 
 HWY_INLINE CountVector at_counters(CountTag d, std::uint64_t value, CountVector starts) {
   return hn::Shl(hn::Set(d, value), starts);
 }
 
-HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   const CountTag d;
   CountVector smallest = hn::Set(d, kStuckCounter);
   for (std::size_t lane = 0; lane < kBlockLanes; lane += hn::Lanes(d)) {
-    const CountVector shifted = hn::Shr(hn::Load(d, block + lane), counter_starts(d, remixed, lane));
+    const CountVector shifted = hn::Shr(hn::Load(d, block + lane), counter_starts(d, fields, lane));
     smallest = hn::Min(smallest, hn::And(shifted, hn::Set(d, kStuckCounter)));
   }
   HWY_ALIGN std::uint64_t lanes[kBlockLanes];
@@ -162,22 +152,22 @@ HWY_INLINE std::uint8_t smallest_in_block(const std::uint64_t* HWY_RESTRICT bloc
   return static_cast<std::uint8_t>(*std::min_element(lanes, lanes + hn::Lanes(d)));
 }
 
-HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE bool lacks_in_block(const std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   const CountTag d;
   bool lacks = false;
   for (std::size_t lane = 0; lane < kBlockLanes; lane += hn::Lanes(d)) {
-    const CountVector all = at_counters(d, kStuckCounter, counter_starts(d, remixed, lane));
+    const CountVector all = at_counters(d, kStuckCounter, counter_starts(d, fields, lane));
     lacks |= !hn::AllFalse(d, hn::Eq(hn::And(hn::Load(d, block + lane), all), hn::Zero(d)));
   }
   return lacks;
 }
 
-HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
+HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
   const CountTag d;
   Incremented done{.was_absent = false, .stuck = 0};
   for (std::size_t lane = 0; lane < kBlockLanes; lane += hn::Lanes(d)) {
     const CountVector before = hn::Load(d, block + lane);
-    const CountVector starts = counter_starts(d, remixed, lane);
+    const CountVector starts = counter_starts(d, fields, lane);
     const CountVector all = at_counters(d, kStuckCounter, starts);
     const CountVector found = hn::And(before, all);
     const CountVector one = hn::IfThenZeroElse(hn::Eq(found, all), at_counters(d, 1, starts));
@@ -188,14 +178,14 @@ HWY_INLINE Incremented increment_block(std::uint64_t* HWY_RESTRICT block, std::u
   return done;
 }
 
-HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t remixed) {
-  if (lacks_in_block(block, remixed)) {
+HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t fields) {
+  if (lacks_in_block(block, fields)) {
     return false;
   }
   const CountTag d;
   for (std::size_t lane = 0; lane < kBlockLanes; lane += hn::Lanes(d)) {
     const CountVector before = hn::Load(d, block + lane);
-    const CountVector starts = counter_starts(d, remixed, lane);
+    const CountVector starts = counter_starts(d, fields, lane);
     const CountVector all = at_counters(d, kStuckCounter, starts);
     const CountVector one = hn::IfThenZeroElse(hn::Eq(hn::And(before, all), all), at_counters(d, 1, starts));
     hn::Store(hn::Sub(before, one), d, block + lane);
@@ -207,22 +197,22 @@ HWY_INLINE bool decrement_block(std::uint64_t* HWY_RESTRICT block, std::uint64_t
 #endif  // lanes or vectors
 
 struct TestCounters {
-  HWY_INLINE Outcome operator()(const std::uint64_t* block, std::uint64_t remixed) const {
-    return static_cast<Outcome>(lacks_in_block(block, remixed));
+  HWY_INLINE Outcome operator()(const std::uint64_t* block, std::uint64_t fields) const {
+    return static_cast<Outcome>(lacks_in_block(block, fields));
   }
 };
 
 struct TakeSmallest {
-  HWY_INLINE Outcome operator()(const std::uint64_t* block, std::uint64_t remixed) const {
-    return smallest_in_block(block, remixed);
+  HWY_INLINE Outcome operator()(const std::uint64_t* block, std::uint64_t fields) const {
+    return smallest_in_block(block, fields);
   }
 };
 
 struct Increment {
   std::uint64_t* stuck;
 
-  HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t remixed) const {
-    const Incremented done = increment_block(block, remixed);
+  HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t fields) const {
+    const Incremented done = increment_block(block, fields);
     // Rare; updating a sum in memory for each key would cost more.
     if (done.stuck != 0) [[unlikely]] {
       *stuck += done.stuck;
@@ -232,8 +222,8 @@ struct Increment {
 };
 
 struct Decrement {
-  HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t remixed) const {
-    return static_cast<Outcome>(!decrement_block(block, remixed));
+  HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t fields) const {
+    return static_cast<Outcome>(!decrement_block(block, fields));
   }
 };
 
@@ -273,20 +263,20 @@ HWY_INLINE Words* block_of(Words* words, const CountShape& shape, Digest digest)
 }
 
 bool may_contain_one(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
-  return !lacks_in_block(block_of(words, shape, digest), probes::remix(digest));
+  return !lacks_in_block(block_of(words, shape, digest), fields_of(probes::remix(digest)));
 }
 
 std::uint32_t estimate_one(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
-  return smallest_in_block(block_of(words, shape, digest), probes::remix(digest));
+  return smallest_in_block(block_of(words, shape, digest), fields_of(probes::remix(digest)));
 }
 
 Counted insert_one(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
-  const Incremented done = increment_block(block_of(words, shape, digest), probes::remix(digest));
+  const Incremented done = increment_block(block_of(words, shape, digest), fields_of(probes::remix(digest)));
   return {.seen = !done.was_absent, .stuck = static_cast<std::uint16_t>(done.stuck)};
 }
 
 bool erase_one(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
-  return decrement_block(block_of(words, shape, digest), probes::remix(digest));
+  return decrement_block(block_of(words, shape, digest), fields_of(probes::remix(digest)));
 }
 
 void may_contain(const std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
