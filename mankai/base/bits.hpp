@@ -20,6 +20,12 @@ inline constexpr std::size_t kCacheLineBytes = 64;
   asm volatile("");
 }
 
+/// The same for a line that is read once, as far as the processor can make use of that.
+[[gnu::always_inline]] inline void prefetch_passing_line(const void* address) noexcept {
+  __builtin_prefetch(address, 0, 0);
+  asm volatile("");
+}
+
 /// High 64 bits of the 128-bit product.
 [[nodiscard]] constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;

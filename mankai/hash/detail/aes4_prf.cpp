@@ -6,6 +6,7 @@
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/detail/aes_targets.hpp"  // IWYU pragma: keep
 #include "mankai/hash/detail/key_cache.hpp"
+#include "mankai/hash/detail/key_prefetch.hpp"
 #include "mankai/hash/detail/short_words.hpp"
 
 // This file is compiled once per instruction set by Highway's foreach_target.
@@ -233,6 +234,7 @@ HWY_INLINE Digest short_digest(const ExpandedKey& key, std::string_view text) {
 // `ahead`: as many keys to ask for. The digests of keys of more than a chunk are wrong.
 HWY_INLINE void short_digests(const ExpandedKey& key, std::span<const std::string_view> texts,
                               const std::string_view* ahead, Digest* out) {
+  const KeyPrefetch prefetch;
   std::size_t i = 0;
   for (; i + kLanes <= texts.size(); i += kLanes) {
     RoundKey rooms[kLanes];
@@ -241,9 +243,10 @@ HWY_INLINE void short_digests(const ExpandedKey& key, std::span<const std::strin
                             chunk_of(four[3], rooms[3])};
     const std::uint64_t lengths[] = {four[0].size(), four[1].size(), four[2].size(), four[3].size()};
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      prefetch_line(ahead[i + lane].data());
-      prefetch_line(ahead[i + lane].data() + kCacheLineBytes);
+      prefetch.bytes(ahead[i + lane]);
     }
+    static_assert(kLanes == KeyPrefetch::kKeysPerLine);
+    prefetch.later(ahead[i]);
     four_digests(key, chunks, lengths, out + i);
   }
   for (; i < texts.size(); ++i) {

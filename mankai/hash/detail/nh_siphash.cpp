@@ -9,6 +9,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/detail/key_cache.hpp"
+#include "mankai/hash/detail/key_prefetch.hpp"
 #include "mankai/hash/detail/short_words.hpp"
 #include "mankai/hash/siphash13.hpp"
 
@@ -270,19 +271,20 @@ bool is_long(std::uint64_t /*number*/) noexcept { return false; }
 }
 Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, sum_of(key, number)); }
 
-void ask_for(std::string_view text) noexcept {
-  prefetch_line(text.data());
-  prefetch_line(text.data() + kCacheLineBytes);
+void ask_for(const KeyPrefetch& prefetch, const std::string_view& text) noexcept {
+  prefetch.bytes(text);
+  prefetch.later(text);
 }
-void ask_for(std::uint64_t /*number*/) noexcept {}
+void ask_for(const KeyPrefetch& /*prefetch*/, std::uint64_t /*number*/) noexcept {}
 
 // At most a window of keys. All lanes of `sums` that are used are written first. `ahead`: as many keys to ask for.
 template <class Key>
 void digest_window(const ExpandedKey& key, std::span<const Key> keys, const Key* ahead, Sums& sums,
                    Digest* out) noexcept {
   std::array<std::uint64_t, kWindow> digests;
+  const KeyPrefetch prefetch;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ask_for(ahead[i]);
+    ask_for(prefetch, ahead[i]);
     // A long key's lane is unused; its digest is computed below.
     if (!is_long(keys[i])) [[likely]] {
       const Wide sum = sum_of(key, keys[i]);
