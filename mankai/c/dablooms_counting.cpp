@@ -8,6 +8,7 @@ namespace mankai::c {
 CountingHandle::CountingHandle(Store opened)
     : counting_bloom_t{},
       store(std::move(opened)),
+      whole(&*store),
       filter(store->filter().as<CountingBloom>()),
       hash(filter->hasher()),
       shown_bitmap(bitmap_of(*store)) {
@@ -15,9 +16,9 @@ CountingHandle::CountingHandle(Store opened)
   show_shape();
 }
 
-CountingHandle::CountingHandle(const CountingBloom& part, bitmap_t* bitmap_of_whole, std::uint64_t first_id)
-    : counting_bloom_t{}, filter(&part), hash(filter->hasher()) {
-  bitmap = bitmap_of_whole;
+CountingHandle::CountingHandle(const CountingBloom& part, ScalingHandle& scaling, std::uint64_t first_id)
+    : counting_bloom_t{}, whole(&scaling.store), filter(&part), hash(filter->hasher()) {
+  bitmap = &scaling.shown_bitmap;
   shown_header.id = first_id;
   show_shape();
 }

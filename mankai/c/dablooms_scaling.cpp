@@ -49,8 +49,8 @@ void ScalingHandle::show_change() {
 
 void ScalingHandle::show_parts() {
   while (parts.size() < filter->slice_count()) {
-    parts.push_back(std::make_unique<CountingHandle>(filter->slice(parts.size()), &shown_bitmap,
-                                                     filter->slice_first_id(parts.size())));
+    parts.push_back(
+        std::make_unique<CountingHandle>(filter->slice(parts.size()), *this, filter->slice_first_id(parts.size())));
     shown_parts.push_back(parts.back().get());
   }
   blooms = shown_parts.data();

@@ -130,11 +130,15 @@ Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
 
 namespace {
 
+std::uint64_t page_bytes() noexcept {
+  static const auto kBytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return kBytes;
+}
+
+/// The whole pages between two offsets.
 struct Pages {
   Pages(std::uint64_t from, std::uint64_t until) noexcept
-      : first(align_up(from, kPage)), bytes(std::max(first, until / kPage * kPage) - first) {}
-
-  static inline const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+      : first(align_up(from, page_bytes())), bytes(std::max(first, until / page_bytes() * page_bytes()) - first) {}
 
   std::uint64_t first;
   std::uint64_t bytes;
@@ -164,7 +168,7 @@ Result<void> MappedFile::copy_permissions(const std::string& from) {
 
 Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
   // msync requires whole pages.
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_bytes();
   const std::size_t start = offset / page * page;
   const std::size_t length = std::min(bytes_.size(), offset + bytes) - start;
   if (uninterrupted([&] { return file_.calls().msync(bytes_.data() + start, length, MS_SYNC); }) != 0) {

@@ -52,6 +52,7 @@ class MappedFile {
 
   /// Releases the mapping of whole pages between two offsets until they are used again; the system's cache keeps them.
   /// A sync protects every written page that is mapped, and interrupts the processors that run this process for each.
+  /// Threads: safe beside `sync`. Pre: mode write.
   void unload(std::uint64_t from, std::uint64_t until) noexcept;
 
   /// Copies the permissions and, if allowed, the owner of another file. Errors: not_found; io.

@@ -10,9 +10,6 @@
 namespace mankai::kernel {
 namespace {
 
-/// Cache lines prefetched ahead, for any k.
-constexpr std::size_t kLinesAhead = kFarWindow;
-
 /// Cells of whole bytes: a write is one store.
 template <class Word>
 struct WholeCells {

@@ -18,6 +18,9 @@ inline constexpr std::size_t kFarWindow = 128;
 /// idle meanwhile: at 20 and 13 MB they take 1.2 and 1.1 times as long, steps of 32 keys 1.07 and 0.98 times (Zen 4).
 inline constexpr std::size_t kFarStep = 16;
 
+/// Lines requested ahead of fingerprints and of values with keys, for any k.
+inline constexpr std::size_t kLinesAhead = 192;
+
 /// The classic layout's windows: for tests in cache and all inserts; for tests beyond the cache, one by one and in
 /// vectors.
 inline constexpr std::size_t kNearBloomWindow = 32;

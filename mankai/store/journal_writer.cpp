@@ -120,7 +120,7 @@ Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_seque
   superblock_.start = kFirstRecord;
   next_sequence_ = next_sequence;
   end_ = kFirstRecord;
-  unloaded_until_ = 0;
+  unloaded_until_ = kFirstRecord;
   write_superblock();
   return {};
 }

@@ -78,7 +78,7 @@ class JournalWriter {
   [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - superblock_.start; }
 
  private:
-  /// At least so much before the end stays mapped, and at most twice as much and a record.
+  /// At least so much before the end stays mapped, and at most twice as much, a page and a record.
   static constexpr std::uint64_t kLoadedBytes = std::uint64_t{64} << 10;
   /// Room that each record leaves: for a commit with a position, and the zeros after it.
   static constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
@@ -100,8 +100,8 @@ class JournalWriter {
   std::uint64_t room_until_;
   /// Records before this offset may be short while nothing more is known to be on the disk. 0: none.
   std::uint64_t short_until_ = 0;
-  std::uint64_t unloaded_until_ = 0;  ///< pages before this offset are not mapped, but for superblocks
-  std::uint64_t last_durable_ = 0;    ///< of the last long record
+  std::uint64_t unloaded_until_ = kFirstRecord;  ///< records in whole pages before this offset are not mapped
+  std::uint64_t last_durable_ = 0;               ///< of the last long record
   /// This or an earlier writer may have released room at the front.
   bool has_holes_ = false;
 };

@@ -101,8 +101,10 @@ class Store {
 
   [[nodiscard]] const RecoveryReport& recovery() const noexcept;
 
+  /// After change_later it may wait for the end of another change.
   [[nodiscard]] const AnyFilter& filter() const noexcept;
-  /// Calls use(filter), and blocks changes during the call unless the kind has lock-free readers.
+  /// Calls use(filter), and blocks changes during the call unless the kind has lock-free readers. The filter may lack
+  /// what change_later is given during the call.
   void read(const std::function<void(const AnyFilter&)>& use) const;
 
   /// Change the filter; each is as AnyFilter's or ChangeEncoder's function of that name.
@@ -126,10 +128,10 @@ class Store {
   /// it. Errors: corrupt if the change does not fit the filter; io, out_of_space if the journal cannot be written.
   /// After an error nothing has changed.
   [[nodiscard]] Result<void> change(const Change& change, const Outcomes& outcomes = {});
-  /// As `change` of one key without outcomes, but the filter gets it later, in a batch with others: beyond the cache
-  /// such changes take a third to a half of the time. filter() and read() apply what is pending first; who keeps the
-  /// reference that filter() returns calls it again if pending() is not 0. Everything else is as if it were applied.
-  /// Pre: applying it cannot fail, so the filter does not grow.
+  /// As `change` of one key without outcomes, but it is applied later, in a batch with others: beyond the cache such
+  /// changes take a third to a half of the time. filter() and read() first apply what is pending, as all functions do
+  /// that change or save the filter. A caller that keeps the reference must call filter() again while pending() is not
+  /// 0. Pre: applying the change cannot fail, so the filter does not grow.
   [[nodiscard]] Result<void> change_later(const Change& change);
   /// The number of changes that the filter does not have yet.
   [[nodiscard]] std::size_t pending() const noexcept;

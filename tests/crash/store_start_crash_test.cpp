@@ -287,7 +287,9 @@ Tally change_within_checkpoints(std::uint64_t checkpoint_bytes, std::size_t keys
   calls.when_syncing([&, here = std::this_thread::get_id()] {
     if (std::this_thread::get_id() != here && changes < kChanges) {
       const std::scoped_lock lock(working);
+      workload.later(3);
       workload.request(4);
+      workload.later(3);
       ++changes;
     }
   });
@@ -296,6 +298,7 @@ Tally change_within_checkpoints(std::uint64_t checkpoint_bytes, std::size_t keys
     {
       const std::scoped_lock lock(working);
       workload.request(keys);
+      workload.later(3);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -30,10 +30,12 @@ inline void apply_pending(const Store& store) noexcept {
   }
 }
 
+struct ScalingHandle;
+
 /// A counting_bloom_t: in a file of its own, or a read-only part of a scaling bloom.
 struct CountingHandle : counting_bloom_t {
   explicit CountingHandle(Store opened);
-  CountingHandle(const CountingBloom& part, bitmap_t* bitmap, std::uint64_t first_id);
+  CountingHandle(const CountingBloom& part, ScalingHandle& scaling, std::uint64_t first_id);
   CountingHandle(const CountingHandle&) = delete;
   CountingHandle& operator=(const CountingHandle&) = delete;
   CountingHandle(CountingHandle&&) = delete;
@@ -44,7 +46,7 @@ struct CountingHandle : counting_bloom_t {
   void show_count() noexcept { shown_header.count = static_cast<std::uint32_t>(filter->keys_inserted()); }
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept {
     const Digest digest = hash(key);
-    apply_pending(*static_cast<const BitmapHandle*>(bitmap)->store);
+    apply_pending(*whole);
     return filter->may_contain(digest);
   }
   /// Prefetches the key's cache line, which a change needs after journaling it.
@@ -55,6 +57,7 @@ struct CountingHandle : counting_bloom_t {
   }
 
   std::optional<Store> store;
+  const Store* whole;  ///< `store`, or that of the scaling bloom
   const CountingBloom* filter;
   Hasher hash;
   counting_bloom_header_t shown_header{};

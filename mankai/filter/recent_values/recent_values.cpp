@@ -153,7 +153,7 @@ void RecentValues::prefetch(Digest key) const noexcept {
 // Visits the keys in order, with prefetch beyond the cache.
 template <class Visit>
 void RecentValues::for_each_key(std::span<const Digest> keys, const Visit& visit) const noexcept {
-  const std::size_t window = std::max<std::size_t>(1, kernel::kFarWindow / k_);
+  const std::size_t window = std::max<std::size_t>(1, kernel::kLinesAhead / k_);
   std::size_t asked = cells_bytes() <= kernel::kNearBytes ? keys.size() : 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (; asked < std::min(keys.size(), i + window + 1); ++asked) {

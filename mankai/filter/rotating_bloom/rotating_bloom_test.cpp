@@ -109,7 +109,7 @@ TEST(RotatingBloom, a_key_is_found_within_the_window_and_forgotten_after_the_las
   }
 }
 
-// Sizes around the kernels' windows of 32 and 192 keys and our own of 1024, digests and integers, in a filter of all
+// Sizes around the kernels' windows of 32 and 128 keys and our own of 1024, digests and integers, in a filter of all
 // ages.
 TEST(RotatingBloom, batches_agree_with_single_calls) {
   for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
@@ -118,7 +118,7 @@ TEST(RotatingBloom, batches_agree_with_single_calls) {
     const Hasher hash = batch.hasher();
     Random random(8);
     std::uint64_t tick = 0;
-    for (const std::size_t size : {0U, 1U, 31U, 33U, 193U, 600U, 1023U, 1024U, 1025U, 3000U}) {
+    for (const std::size_t size : {0U, 1U, 31U, 33U, 127U, 129U, 600U, 1023U, 1024U, 1025U, 3000U}) {
       batch.advance(Tick{++tick});
       singles.advance(Tick{tick});
       std::vector<std::uint64_t> integers;

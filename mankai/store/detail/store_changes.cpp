@@ -1,4 +1,5 @@
 #include <new>
+#include <thread>
 
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
@@ -36,6 +37,7 @@ Result<void> Store::Impl::resume_journal(const detail::JournalState& state) {
 }
 
 Result<void> Store::Impl::make_ready(std::uint64_t bytes) {
+  apply_all_pending();  // so that no reader waits for the disk
   if (is_in_memory()) {
     return check_usable();
   }
@@ -110,10 +112,11 @@ Result<void> Store::Impl::change_later(const Change& change) {
       MANKAI_TRY(prepare(change));
       journal_->write(change, {.durable = journal_.durable(), .more_follows = false});
       pending_.add(change);
+      pending_count_.store(pending_.size(), std::memory_order_release);
       if (pending_.size() == detail::PendingChanges::kMost) {
         apply_batch();
+        next_at_once_ = detail::PendingChanges::kBatch;
       }
-      pending_count_.store(pending_.size(), std::memory_order_release);
       note_commit();
     } else {
       changes_at_once_ -= changes_at_once_ == 0 ? 0 : 1;
@@ -124,19 +127,28 @@ Result<void> Store::Impl::change_later(const Change& change) {
   return finish(must_wait);
 }
 
-void Store::Impl::apply_batch() {
+// Ends the program instead of losing changes that the journal has.
+void Store::Impl::apply_batch() noexcept {
   const auto applied = filter_.apply(pending_.take(), {});
   MANKAI_ASSERT(applied.has_value());
   pending_count_.store(pending_.size(), std::memory_order_release);
 }
 
-// For a reader. If it comes soon after the last batch, as between each two changes, groups do not pay.
-void Store::Impl::apply_pending() {
-  const std::scoped_lock lock(change_mutex_);
-  if (pending_.size() < detail::PendingChanges::kBatch) {
-    changes_at_once_ = detail::PendingChanges::kBatch;
+// For a reader, which need not wait for a thread that applies them itself. If readers call this before half of the list
+// is full, grouping costs more than it saves: it stops for a while, twice as long each time.
+void Store::Impl::apply_pending() noexcept {
+  constexpr std::size_t kMostAtOnce = 4096;
+  for (; pending() != 0; std::this_thread::yield()) {
+    const std::unique_lock lock(change_mutex_, std::try_to_lock);
+    if (!lock) {
+      continue;
+    }
+    if (pending_.size() != 0 && pending_.size() < detail::PendingChanges::kBatch) {
+      changes_at_once_ = next_at_once_;
+      next_at_once_ = std::min(2 * next_at_once_, kMostAtOnce);
+    }
+    apply_all_pending();
   }
-  apply_all_pending();
 }
 
 // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.

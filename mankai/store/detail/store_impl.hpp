@@ -53,7 +53,7 @@ class Store::Impl {
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
   Result<void> change_later(const Change& change);
   [[nodiscard]] std::size_t pending() const noexcept { return pending_count_.load(std::memory_order_acquire); }
-  [[gnu::cold]] void apply_pending();
+  [[gnu::cold]] void apply_pending() noexcept;
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
   void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
@@ -62,6 +62,7 @@ class Store::Impl {
   Result<void> close();
 
   ChangeEncoder& encoder() noexcept { return encoder_; }
+  /// With all pending changes.
   [[nodiscard]] const AnyFilter& filter() noexcept {
     if (pending() != 0) {
       apply_pending();
@@ -115,7 +116,7 @@ class Store::Impl {
     return !is_in_batch_ && !readers_need_lock_ && changes_at_once_ == 0 && pending_.can_add(change);
   }
   /// Applies the oldest pending changes.
-  void apply_batch();
+  void apply_batch() noexcept;
   void apply_all_pending() {
     while (pending_.size() != 0) {
       apply_batch();
@@ -188,11 +189,12 @@ class Store::Impl {
 
   detail::SyncedJournal journal_;
   detail::PendingChanges pending_;
-  std::atomic<std::size_t> pending_count_ = 0;  ///< as pending_; for readers
-  std::size_t changes_at_once_ = 0;             ///< so many of the next changes are applied at once
-  SourcePosition position_;                     ///< of the last commit that gave one
-  bool is_in_batch_ = false;                    ///< between begin() and commit()
-  bool has_uncommitted_ = false;                ///< there are changes after the last commit
+  std::atomic<std::size_t> pending_count_ = 0;                 ///< as pending_; for readers
+  std::size_t changes_at_once_ = 0;                            ///< so many of the next changes are applied at once
+  std::size_t next_at_once_ = detail::PendingChanges::kBatch;  ///< the value after the next early reader
+  SourcePosition position_;                                    ///< of the last commit that gave one
+  bool is_in_batch_ = false;                                   ///< between begin() and commit()
+  bool has_uncommitted_ = false;                               ///< there are changes after the last commit
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< uncommitted changes of an in-memory batch
   bool is_closed_ = false;
