@@ -87,8 +87,10 @@ int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
     return -1;
   }
   const Digest digest = self.digest_of({s, len});
+  const Change change = change_of(Operation::insert, digest);
+  const bool may_wait = is_touched(*self.filter);
   if (!self.complaints.is_fine(
-          caught([&] { return self.store->change_later(change_of(Operation::insert, digest)); }))) {
+          caught([&] { return may_wait ? self.store->change_later(change) : self.store->change(change); }))) {
     return -1;
   }
   ++self.shown_header.count;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_handles.hpp"
@@ -13,6 +14,8 @@ ScalingHandle::ScalingHandle(Store opened)
       shown_bitmap(bitmap_of(store)) {
   header = &shown_header;
   bitmap = &shown_bitmap;
+  shown_parts.reserve(kMaxSlices);  // other threads may be reading it when a part is added
+  blooms = shown_parts.data();
   const FilterSpec spec = store.filter().spec();
   capacity = static_cast<unsigned int>(spec.keys);
   error_rate = spec.fpr;
@@ -24,7 +27,8 @@ ScalingHandle::ScalingHandle(Store opened)
 bool ScalingHandle::has_room_for(std::uint64_t id) const noexcept {
   const std::size_t pending = store.pending();  // first: they may be applied meanwhile
   const CountingBloom& newest = *parts.back()->filter;
-  return id >= parts.back()->shown_header.id && newest.keys_inserted() + pending < newest.capacity_keys();
+  return id >= parts.back()->shown_header.id && is_touched(newest) &&
+         newest.keys_inserted() + pending < newest.capacity_keys();
 }
 
 void ScalingHandle::show_sequence() noexcept {
@@ -53,8 +57,7 @@ void ScalingHandle::show_parts() {
         std::make_unique<CountingHandle>(filter->slice(parts.size()), *this, filter->slice_first_id(parts.size())));
     shown_parts.push_back(parts.back().get());
   }
-  blooms = shown_parts.data();
-  num_blooms = static_cast<unsigned int>(parts.size());
+  std::atomic_ref(num_blooms).store(static_cast<unsigned int>(parts.size()), std::memory_order_release);
   num_bytes = filter->image_bytes();
   shown_bitmap.bytes = num_bytes;
 }

@@ -462,6 +462,13 @@ TEST_F(Dablooms, keys_are_checked_from_many_threads_while_one_adds) {
       while (!is_done) {
         const std::uint64_t last = added;
         EXPECT_EQ(missing(bloom, last - 1, last), 0U);
+        const std::string key = key_of(last - 1);
+        int parts_with_key = 0;
+        const unsigned parts = std::atomic_ref(bloom->num_blooms).load(std::memory_order_acquire);
+        for (unsigned part = 0; part < parts; ++part) {
+          parts_with_key += counting_bloom_check(bloom->blooms[part], key.data(), key.size());
+        }
+        EXPECT_GT(parts_with_key, 0);
         EXPECT_EQ(missing(bloom, 0, 100), 0U);
       }
     });

@@ -226,6 +226,25 @@ TEST_F(StoreTest, a_reader_between_each_two_changes_makes_few_of_them_wait) {
   EXPECT_EQ(waited, 7U);  // each after twice as many that did not
 }
 
+// A reader beside changes must not wait for them again and again.
+TEST_F(StoreTest, nothing_is_pending_once_another_thread_has_read_the_filter) {
+  Store store = make("counting-bloom:keys=3000,fpr=0.01,seed=1");
+  std::uint64_t digest = 0;
+  const auto change_later = [&] {
+    ++digest;
+    return store.change_later(
+        {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))});
+  };
+  ASSERT_TRUE(change_later());
+  EXPECT_EQ(store.pending(), 1U);
+  std::jthread([&] { EXPECT_EQ(store.filter().keys_inserted(), 1U); }).join();
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(change_later());
+    EXPECT_EQ(store.pending(), 0U);
+  }
+  EXPECT_EQ(store.filter().keys_inserted(), 101U);
+}
+
 TEST_F(StoreTest, readers_find_pending_changes_beside_checkpoints) {
   constexpr std::uint64_t kChanges = 60'000;
   StoreOptions options;

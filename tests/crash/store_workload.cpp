@@ -125,6 +125,7 @@ StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options
   auto made = Store::create(kStorePath, filter_of(options.spec), store_options(disk, options));
   EXPECT_TRUE(made.has_value()) << made.error().message();
   store_.emplace(std::move(*made));
+  encoder_.emplace(store_->filter());
   acknowledge(true);
   disk_.decide_syncs(options_.decide);
 }
@@ -148,6 +149,7 @@ void StoreWorkload::open() {
   auto opened = Store::open(kStorePath, store_options(disk_, options_));
   ASSERT_TRUE(opened.has_value()) << opened.error().message();
   store_.emplace(std::move(*opened));
+  encoder_.emplace(store_->filter());
   EXPECT_EQ(state_of(*store_), history_.last());
   acknowledge(false);
 }
@@ -198,11 +200,10 @@ void StoreWorkload::request(std::size_t keys) {
 }
 
 void StoreWorkload::later(std::size_t changes) {
-  ChangeEncoder encoder(store_->filter());  // once: filter() applies what is pending
   for (std::size_t i = 0; i < changes; ++i) {
     begin_step();
     const Request request = requests_.of(Operation::insert, 1);
-    expect_ok(store_->change_later(*encoded(encoder, request)));
+    expect_ok(store_->change_later(*encoded(*encoder_, request)));
     done_directly(model_, request);
     ++sequence_;
     committed({});

@@ -142,6 +142,7 @@ class StoreWorkload {
   std::uint64_t sequence_ = 0;  ///< with what is not committed yet
   std::size_t begun_ = 0;
   std::optional<Store> store_;
+  std::optional<ChangeEncoder> encoder_;  ///< for `later`: to ask the store for its filter applies what is pending
 };
 
 /// What a reader finds.

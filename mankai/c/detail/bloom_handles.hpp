@@ -30,6 +30,13 @@ inline void apply_pending(const Store& store) noexcept {
   }
 }
 
+/// Whether most pages of the counters have been written. The first write to each takes so long that a batch of them
+/// would be a pause.
+[[nodiscard]] inline bool is_touched(const CountingBloom& filter) noexcept {
+  constexpr std::uint64_t kShare = 64;
+  return filter.keys_inserted() >= filter.capacity_keys() / kShare;
+}
+
 struct ScalingHandle;
 
 /// A counting_bloom_t: in a file of its own, or a read-only part of a scaling bloom.
@@ -87,7 +94,7 @@ struct ScalingHandle : scaling_bloom_t {
     filter->prefetch(digest, id);
     return {.digest = digest, .id = id};
   }
-  /// Whether a key with this id is added to the newest part, which has room for it beside what is pending.
+  /// Whether a key with this id is added to the newest part, is_touched and has room for it beside what is pending.
   [[nodiscard]] bool has_room_for(std::uint64_t id) const noexcept;
   /// After a change. Pre: nothing is pending.
   void show_change();

@@ -112,6 +112,7 @@ Result<void> Store::Impl::change_later(const Change& change) {
       MANKAI_TRY(prepare(change));
       journal_->write(change, {.durable = journal_.durable(), .more_follows = false});
       pending_.add(change);
+      changer_ = std::this_thread::get_id();
       pending_count_.store(pending_.size(), std::memory_order_release);
       if (pending_.size() == detail::PendingChanges::kMost) {
         apply_batch();
@@ -134,21 +135,19 @@ void Store::Impl::apply_batch() noexcept {
   pending_count_.store(pending_.size(), std::memory_order_release);
 }
 
-// For a reader, which need not wait for a thread that applies them itself. If readers call this before half of the list
-// is full, grouping costs more than it saves: it stops for a while, twice as long each time.
+// For a reader. It would wait for changes whenever it comes beside them, so no more are pending once another thread
+// reads. If the same thread reads before half of the list is full, grouping costs more than it saves: it stops for a
+// while, twice as long each time.
 void Store::Impl::apply_pending() noexcept {
   constexpr std::size_t kMostAtOnce = 4096;
-  for (; pending() != 0; std::this_thread::yield()) {
-    const std::unique_lock lock(change_mutex_, std::try_to_lock);
-    if (!lock) {
-      continue;
-    }
-    if (pending_.size() != 0 && pending_.size() < detail::PendingChanges::kBatch) {
-      changes_at_once_ = next_at_once_;
-      next_at_once_ = std::min(2 * next_at_once_, kMostAtOnce);
-    }
-    apply_all_pending();
+  const std::scoped_lock lock(change_mutex_);
+  if (std::this_thread::get_id() != changer_) {
+    has_other_readers_ = true;
+  } else if (pending_.size() < detail::PendingChanges::kBatch) {
+    changes_at_once_ = next_at_once_;
+    next_at_once_ = std::min(2 * next_at_once_, kMostAtOnce);
   }
+  apply_all_pending();
 }
 
 // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.

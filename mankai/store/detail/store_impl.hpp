@@ -11,6 +11,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -113,7 +114,8 @@ class Store::Impl {
     return {};
   }
   [[nodiscard]] bool may_be_pending(const Change& change) const noexcept {
-    return !is_in_batch_ && !readers_need_lock_ && changes_at_once_ == 0 && pending_.can_add(change);
+    return !is_in_batch_ && !readers_need_lock_ && !has_other_readers_ && changes_at_once_ == 0 &&
+           pending_.can_add(change);
   }
   /// Applies the oldest pending changes.
   void apply_batch() noexcept;
@@ -189,8 +191,10 @@ class Store::Impl {
 
   detail::SyncedJournal journal_;
   detail::PendingChanges pending_;
-  std::atomic<std::size_t> pending_count_ = 0;                 ///< as pending_; for readers
-  std::size_t changes_at_once_ = 0;                            ///< so many of the next changes are applied at once
+  std::atomic<std::size_t> pending_count_ = 0;  ///< as pending_; for readers
+  std::thread::id changer_;                     ///< that of the last pending change
+  bool has_other_readers_ = false;              ///< another thread has read the filter when there were any
+  std::size_t changes_at_once_ = 0;             ///< so many of the next changes are applied at once
   std::size_t next_at_once_ = detail::PendingChanges::kBatch;  ///< the value after the next early reader
   SourcePosition position_;                                    ///< of the last commit that gave one
   bool is_in_batch_ = false;                                   ///< between begin() and commit()
