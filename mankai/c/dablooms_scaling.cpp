@@ -24,7 +24,7 @@ ScalingHandle::ScalingHandle(Store opened)
   show_change();
 }
 
-bool ScalingHandle::has_room_for(std::uint64_t id) const noexcept {
+bool ScalingHandle::may_wait(std::uint64_t id) const noexcept {
   const std::size_t pending = store.pending();  // first: they may be applied meanwhile
   const CountingBloom& newest = *parts.back()->filter;
   return id >= parts.back()->shown_header.id && is_touched(newest) &&
@@ -101,7 +101,7 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
     MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
     const Change change = change_of(Operation::insert_with_ids, key);
-    if (self.has_room_for(id)) [[likely]] {
+    if (self.may_wait(id)) [[likely]] {
       MANKAI_TRY(self.store.change_later(change));
       self.show_pending_add();
     } else {

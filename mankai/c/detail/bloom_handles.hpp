@@ -94,8 +94,9 @@ struct ScalingHandle : scaling_bloom_t {
     filter->prefetch(digest, id);
     return {.digest = digest, .id = id};
   }
-  /// Whether a key with this id is added to the newest part, is_touched and has room for it beside what is pending.
-  [[nodiscard]] bool has_room_for(std::uint64_t id) const noexcept;
+  /// Whether an addition with this id may wait for others: it belongs to the newest part, which has been written to
+  /// (is_touched) and has room for it beside what is pending.
+  [[nodiscard]] bool may_wait(std::uint64_t id) const noexcept;
   /// After a change. Pre: nothing is pending.
   void show_change();
   /// After an addition to the newest part that may be pending.
