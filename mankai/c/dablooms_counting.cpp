@@ -11,7 +11,8 @@ CountingHandle::CountingHandle(Store opened)
       whole(&*store),
       filter(store->filter().as<CountingBloom>()),
       hash(filter->hasher()),
-      shown_bitmap(bitmap_of(*store)) {
+      shown_bitmap(bitmap_of(*store)),
+      owner(*store) {
   bitmap = &shown_bitmap;
   show_shape();
 }
@@ -77,6 +78,9 @@ int free_counting_bloom(counting_bloom_t* bloom) {
   if (bloom == nullptr || !is_whole(handle_of(bloom))) {
     return bloom == nullptr ? 0 : -1;
   }
+  if (handle_of(bloom).owner->is_another_process()) {
+    return 0;
+  }
   const std::unique_ptr<CountingHandle> gone(&handle_of(bloom));
   return is_fine(caught([&] { return gone->store->close(); })) ? 0 : -1;
 }
@@ -88,6 +92,7 @@ int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
   }
   const Digest digest = self.digest_of({s, len});
   const Change change = change_of(Operation::insert, digest);
+  self.owner->note_change();
   const bool may_wait = is_touched(*self.filter);
   if (!self.complaints.is_fine(
           caught([&] { return may_wait ? self.store->change_later(change) : self.store->change(change); }))) {
@@ -104,6 +109,7 @@ int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
   }
   const Digest digest = self.digest_of({s, len});
   EraseResult result{};
+  self.owner->note_change();
   if (!self.complaints.is_fine(caught([&] {
         return self.store->change(change_of(Operation::erase, digest), {.erased = std::span(&result, 1)});
       }))) {

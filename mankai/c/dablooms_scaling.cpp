@@ -11,7 +11,8 @@ ScalingHandle::ScalingHandle(Store opened)
       store(std::move(opened)),
       filter(store.filter().as<ScalableCountingBloom>()),
       hash(filter->hasher()),
-      shown_bitmap(bitmap_of(store)) {
+      shown_bitmap(bitmap_of(store)),
+      owner(store) {
   header = &shown_header;
   bitmap = &shown_bitmap;
   shown_parts.reserve(kMaxSlices);  // other threads may be reading it when a part is added
@@ -88,7 +89,7 @@ scaling_bloom_t* new_scaling_bloom_from_file(unsigned int capacity, double error
 }
 
 int free_scaling_bloom(scaling_bloom_t* bloom) {
-  if (bloom == nullptr) {
+  if (bloom == nullptr || handle_of(bloom).owner.is_another_process()) {
     return 0;
   }
   const std::unique_ptr<ScalingHandle> gone(&handle_of(bloom));
@@ -100,6 +101,7 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
   const auto added = caught([&]() -> Result<void> {
     MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
+    self.owner.note_change();
     const Change change = change_of(Operation::insert_with_ids, key);
     if (self.may_wait(id)) [[likely]] {
       MANKAI_TRY(self.store.change_later(change));
@@ -119,6 +121,7 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
   EraseResult result{};
   const auto removed = caught([&]() -> Result<void> {
     const NumberedKey key = self.numbered({s, len}, id);
+    self.owner.note_change();
     MANKAI_TRY(self.store.change(change_of(Operation::erase_with_ids, key), {.erased = std::span(&result, 1)}));
     self.show_change();
     return {};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -478,6 +479,43 @@ TEST_F(Dablooms, keys_are_checked_from_many_threads_while_one_adds) {
     added = i + 1;
   }
   is_done = true;
+}
+
+// Freeing replaced the file by the child's copy, and later changes of the parent went into a file without a name.
+TEST_F(Dablooms, a_bloom_freed_in_a_child_process_stays_as_it_is) {
+  {
+    const Scaling bloom = make_with(20);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::_exit(free_scaling_bloom(bloom.get()));
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    for (std::uint64_t i = 20; i < 5000; ++i) {
+      ASSERT_EQ(add(bloom, key_of(i), i), 1);
+    }
+    EXPECT_EQ(scaling_bloom_flush(bloom.get()), 0);
+  }
+  EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 5000), 0U);
+}
+
+TEST_F(Dablooms, a_bloom_is_changed_and_freed_in_a_child_process_that_was_made_before) {
+  {
+    const Scaling bloom = make();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (std::uint64_t i = 0; i < 100; ++i) {
+        add(bloom, key_of(i), i);
+      }
+      ::_exit(free_scaling_bloom(bloom.get()));
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-journal"));
+  EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 100), 0U);
 }
 
 class DabloomsBitmap : public Dablooms {

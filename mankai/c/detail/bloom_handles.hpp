@@ -2,6 +2,8 @@
 
 /// The handles of dablooms.h: each is one of its public structs, followed by private members.
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,6 +24,23 @@ struct BitmapHandle : bitmap_t {
 [[nodiscard]] inline BitmapHandle bitmap_of(Store& store) noexcept {
   return {{.bytes = 0, .fd = -1, .array = nullptr}, &store};
 }
+
+/// The process that has changed a bloom, if one has. The copy of the bloom in a forked child must not close the file:
+/// that would replace what the parent has changed since.
+class Owner {
+ public:
+  explicit Owner(const Store& store) noexcept : pid_(store.recovery().had_journal ? ::getpid() : 0) {}
+
+  void note_change() noexcept {
+    if (pid_ == 0) [[unlikely]] {
+      pid_ = ::getpid();
+    }
+  }
+  [[nodiscard]] bool is_another_process() const noexcept { return pid_ != 0 && pid_ != ::getpid(); }
+
+ private:
+  pid_t pid_;
+};
 
 /// Before the filter is read.
 inline void apply_pending(const Store& store) noexcept {
@@ -70,6 +89,7 @@ struct CountingHandle : counting_bloom_t {
   counting_bloom_header_t shown_header{};
   BitmapHandle shown_bitmap{};
   Complaints complaints;
+  std::optional<Owner> owner;  ///< with `store`
 
  private:
   void show_shape() noexcept;
@@ -111,6 +131,7 @@ struct ScalingHandle : scaling_bloom_t {
   std::vector<std::unique_ptr<CountingHandle>> parts;
   std::vector<counting_bloom_t*> shown_parts;
   Complaints complaints;
+  Owner owner;
 
  private:
   void show_parts();
