@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +18,7 @@
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/store/dablooms_import.hpp"
 #include "mankai/store/filter_file.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/dablooms_file.hpp"
 
 namespace mankai::c {
@@ -485,13 +485,7 @@ TEST_F(Dablooms, keys_are_checked_from_many_threads_while_one_adds) {
 TEST_F(Dablooms, a_bloom_freed_in_a_child_process_stays_as_it_is) {
   {
     const Scaling bloom = make_with(20);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::_exit(free_scaling_bloom(bloom.get()));
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::in_child([&] { return free_scaling_bloom(bloom.get()) == 0; }), 0);
     for (std::uint64_t i = 20; i < 5000; ++i) {
       ASSERT_EQ(add(bloom, key_of(i), i), 1);
     }
@@ -503,16 +497,13 @@ TEST_F(Dablooms, a_bloom_freed_in_a_child_process_stays_as_it_is) {
 TEST_F(Dablooms, a_bloom_is_changed_and_freed_in_a_child_process_that_was_made_before) {
   {
     const Scaling bloom = make();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      for (std::uint64_t i = 0; i < 100; ++i) {
-        add(bloom, key_of(i), i);
-      }
-      ::_exit(free_scaling_bloom(bloom.get()));
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::in_child([&] {
+                for (std::uint64_t i = 0; i < 100; ++i) {
+                  add(bloom, key_of(i), i);
+                }
+                return free_scaling_bloom(bloom.get()) == 0;
+              }),
+              0);
   }
   EXPECT_FALSE(std::filesystem::exists(path_ + "-journal"));
   EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 100), 0U);

@@ -1,11 +1,9 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <functional>
 #include <thread>
 
 #include "mankai/c/c_test_support.hpp"
+#include "tests/support/child_process.hpp"
 
 namespace mankai::c {
 namespace {
@@ -306,17 +304,6 @@ TEST(CHandles, closing_null_does_nothing) {
   EXPECT_EQ(mankai_gate_follower_close(nullptr), MANKAI_OK);
 }
 
-/// Runs `use` in a child process; returns its exit code.
-int in_child(const std::function<bool()>& use) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::_exit(use() ? 0 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST(CForks, a_handle_that_changes_a_file_belongs_to_its_process) {
   const Folder folder;
   const std::string path = folder.file("filter.mk");
@@ -325,7 +312,7 @@ TEST(CForks, a_handle_that_changes_a_file_belongs_to_its_process) {
   ASSERT_EQ(mankai_insert_one(file, "a", 1), MANKAI_OK);
   mankai_confirmed* confirmed = nullptr;
   ASSERT_EQ(mankai_confirmed_open(folder.file("log").c_str(), nullptr, &confirmed), MANKAI_OK);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(test::in_child([&] {
               std::uint8_t answer = 0;
               bool outcome = false;
               mankai_filter* second = nullptr;
@@ -363,7 +350,7 @@ TEST(CForks, handles_for_queries_and_in_memory_work_in_a_child) {
   mankai_filter* opened = nullptr;
   ASSERT_EQ(mankai_open_file_read(path.c_str(), nullptr, &opened), MANKAI_OK);
   const Handle reader(opened);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(test::in_child([&] {
               bool in_memory = false;
               bool in_file = false;
               bool is_changed = true;

@@ -46,6 +46,11 @@ std::size_t count_found(const AnyFilter& filter, const Keys& keys) {
 
 std::vector<std::byte> bytes_of(const AnyFilter& filter) { return filter.to_bytes(); }
 
+// Of one key. Valid as long as the digest.
+Change insertion(const std::uint64_t& digest) {
+  return {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+}
+
 class StoreTest : public testing::Test {
  protected:
   StoreTest() : folder_(std::filesystem::temp_directory_path() / ("mankai-store-" + std::to_string(::getpid()))) {
@@ -218,8 +223,7 @@ TEST_F(StoreTest, a_reader_between_each_two_changes_makes_few_of_them_wait) {
   Store store = make("counting-bloom:keys=3000,fpr=0.01,seed=1");
   std::size_t waited = 0;
   for (std::uint64_t digest = 0; digest < 1700; ++digest) {
-    ASSERT_TRUE(store.change_later(
-        {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))}));
+    ASSERT_TRUE(store.change_later(insertion(digest)));
     waited += store.pending();
     EXPECT_EQ(store.filter().keys_inserted(), digest + 1);
   }
@@ -232,8 +236,7 @@ TEST_F(StoreTest, nothing_is_pending_once_another_thread_has_read_the_filter) {
   std::uint64_t digest = 0;
   const auto change_later = [&] {
     ++digest;
-    return store.change_later(
-        {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))});
+    return store.change_later(insertion(digest));
   };
   ASSERT_TRUE(change_later());
   EXPECT_EQ(store.pending(), 1U);
@@ -261,8 +264,7 @@ TEST_F(StoreTest, readers_find_pending_changes_beside_checkpoints) {
     });
     for (std::uint64_t i = 1; i <= kChanges; ++i) {
       const std::uint64_t digest = i * 0x9e3779b97f4a7c15U;
-      ASSERT_TRUE(store.change_later(
-          {.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))}));
+      ASSERT_TRUE(store.change_later(insertion(digest)));
       made = i;
     }
   }
@@ -274,9 +276,7 @@ TEST_F(StoreTest, readers_find_pending_changes_beside_checkpoints) {
 
 TEST_F(StoreTest, single_digests_of_a_batch_count_when_it_is_committed) {
   Store store = make("counting-bloom:keys=500,fpr=0.01,seed=1");
-  const auto change = [&](std::uint64_t digest) {
-    return store.change({.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))});
-  };
+  const auto change = [&](std::uint64_t digest) { return store.change(insertion(digest)); };
   ASSERT_TRUE(change(1));
   store.begin(BatchMode::journaled);
   ASSERT_TRUE(change(2));
