@@ -164,8 +164,13 @@ void seal_image(std::span<std::byte> image) noexcept {
   // The destination may be unaligned.
   ImageHeader header;
   std::memcpy(&header, image.data(), sizeof(header));
+  const std::uint64_t keys = header.keys_inserted;
   seal_header(header);
-  std::memcpy(image.data(), &header, sizeof(header));
+  // Only what changes is written: to_bytes() may be reading the rest on another thread.
+  if (header.keys_inserted != keys) {
+    store(image.data() + offsetof(ImageHeader, keys_inserted), header.keys_inserted);
+  }
+  store(image.data() + offsetof(ImageHeader, checksum), header.checksum);
   const std::span<const std::byte> cells = cells_of(image, header);
   std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
   const std::size_t chunks = chunk_count(cells.size());
@@ -267,7 +272,10 @@ std::span<const std::byte> Image::seal() noexcept {
 
 void Image::to_bytes(std::span<std::byte> out) const noexcept {
   MANKAI_ASSERT(out.size() == image_bytes());
-  std::memcpy(out.data(), region_.bytes().data(), out.size());
+  // Without the checksums, which a checkpoint may be writing.
+  const std::span<const std::byte> bytes = region_.bytes();
+  std::memcpy(out.data(), bytes.data(), offsetof(ImageHeader, checksum));
+  std::ranges::copy(cells_of(bytes, header()), out.data() + sizeof(ImageHeader));
   seal_image(out);
 }
 
