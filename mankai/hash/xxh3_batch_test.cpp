@@ -4,8 +4,11 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
+#include <new>
 #include <span>
 #include <sstream>
 #include <string>
@@ -109,6 +112,28 @@ TEST_F(Xxh3Batch, reads_no_byte_outside_of_a_key) {
         keys.emplace_back(bytes.data() + bytes.size() - distance - length, length);
       }
       ASSERT_NO_FATAL_FAILURE(expect_single_calls(seeded(distance), keys));
+    }
+  });
+}
+
+// Goal: no key outside a batch is read. Method: batches of every size up to two windows end where a page does.
+TEST_F(Xxh3Batch, reads_no_key_outside_of_a_batch) {
+  const std::string text = test::Random(7).bytes(200);
+  std::vector<std::string_view> keys;
+  for (std::size_t i = 0; i < 256; ++i) {
+    keys.push_back(std::string_view(text).substr(0, kShortestFirst + i % 110));
+  }
+  const test::GuardedPage page;
+  std::byte* const start = std::as_writable_bytes(page.bytes()).data();
+  std::byte* const end = start + page.bytes().size();
+  on_every_target([&] {
+    for (std::size_t count = 16; count <= keys.size(); ++count) {
+      const std::size_t bytes = count * sizeof(std::string_view);
+      for (std::byte* const place : {start, end - bytes}) {
+        std::memcpy(place, keys.data(), bytes);
+        const auto* const batch = std::launder(reinterpret_cast<const std::string_view*>(place));
+        ASSERT_NO_FATAL_FAILURE(expect_single_calls(seeded(count), {batch, count}));
+      }
     }
   });
 }

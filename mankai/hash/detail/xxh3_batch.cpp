@@ -1,10 +1,11 @@
 #include "mankai/hash/detail/xxh3_batch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <functional>
 
-#include "mankai/base/bits.hpp"
 #include "mankai/hash/detail/key_prefetch.hpp"
 
 // This file is compiled once per instruction set by Highway's foreach_target.
@@ -25,24 +26,19 @@ constexpr std::size_t kMostBytes = 8 * kBlockBytes;
 /// How keys are hashed: vectors hash 17 to 32, 33 to 64 and 65 to 128 bytes, XXH3 itself all others.
 enum Sort : std::uint8_t { kTwoBlocks, kFourBlocks, kEightBlocks, kOther, kSorts };
 
-// The ends of the lists of all sorts are in one register: in memory they would be a chain of loads and stores.
-constexpr unsigned kEndBits = 16;
-constexpr std::uint64_t kEndMask = 0xffff;
-
-// The place of the highest bit. Written so, it is one instruction (bsr).
-constexpr unsigned highest_bit(std::size_t value) { return 63U ^ static_cast<unsigned>(std::countl_zero(value | 1U)); }
-
-constexpr auto kShiftOfBit = [] {
-  std::array<std::uint8_t, 64> shifts{};
-  shifts.fill(kEndBits * kOther);
-  for (unsigned sort = kTwoBlocks; sort < kOther; ++sort) {
-    shifts[highest_bit(2 * kBlockBytes << sort) - 1] = static_cast<std::uint8_t>(kEndBits * sort);
+// The places of the bits that are set in a byte, a byte for each.
+constexpr auto kPlacesOfBits = [] {
+  std::array<std::uint64_t, 256> places{};
+  for (unsigned bits = 0; bits < places.size(); ++bits) {
+    for (unsigned i = 8; i-- > 0;) {
+      if ((bits >> i & 1U) != 0) {
+        places[bits] = places[bits] << 8 | i;
+      }
+    }
   }
-  return shifts;
+  return places;
 }();
-
-// No branch: which keys are long is not predictable.
-constexpr unsigned shift_of(std::size_t bytes) { return kShiftOfBit[highest_bit(bytes - 1)]; }
+constexpr std::uint64_t kEachByte = 0x0101010101010101U;
 
 // [Collet2019]
 constexpr std::uint64_t kLengthFactor = 0x9e3779b185ebca87U;
@@ -71,76 +67,98 @@ struct Key {
   std::size_t bytes;
 };
 
-// The keys of a window, a list for each sort. What vectors hash is filled up by copies of the last key.
+// The lengths of as many keys as a vector has lanes.
+HWY_INLINE Vector lengths_of(const std::string_view* keys) {
+  // Which word of a view is its length depends on the standard library. Compilers compute this.
+  const bool is_length_first = std::bit_cast<std::array<std::uint64_t, 2>>(std::string_view("", 1))[0] == 1;
+  Vector first;
+  Vector second;
+  hn::LoadInterleaved2(Tag(), reinterpret_cast<const std::uint64_t*>(keys), first, second);
+  return is_length_first ? first : second;
+}
+
+// The numbers of a window's keys, a list for each sort. What vectors hash is filled up by copies of the last key.
 class Sorted {
  public:
-  static constexpr std::size_t kMost = kWindow + kLanes;
-
   void begin(std::span<const std::string_view> keys) {
     keys_ = keys;
     taken_ = 0;
-    ends_ = 0;
-    for (std::size_t sort = 0; sort < kSorts; ++sort) {
-      ends_ |= start(sort) << (kEndBits * sort);
+    for (unsigned sort = 0; sort < kSorts; ++sort) {
+      ends_[sort] = numbers_[sort];
     }
   }
 
-  // Sorts so many more keys, if the window has them, and asks for their bytes. Between vector instructions, which leave
-  // the units for it idle, this takes less time than alone.
-  template <std::size_t kCount>
+  // Sorts as many more keys as a vector has lanes, if the window has them, and asks for their bytes. Between vector
+  // instructions, which leave the units for it idle, this takes less time than alone.
   HWY_INLINE void take() {
-    if (keys_.size() - taken_ >= kCount) {
-      std::uint64_t ends = ends_;
-      const KeyPrefetch prefetch = prefetch_;
-      for (std::size_t i = 0; i < kCount; i += KeyPrefetch::kKeysPerLine) {
-        prefetch.later(keys_[taken_ + i]);
-      }
-      for (std::size_t i = 0; i < kCount; ++i) {
-        const std::string_view key = keys_[taken_ + i];
-        const unsigned shift = shift_of(key.size());
-        const std::size_t place = ends >> shift & kEndMask;
-        numbers_[place] = static_cast<std::uint8_t>(taken_ + i);
-        firsts_[place] = reinterpret_cast<const std::uint8_t*>(key.data());
-        lengths_[place] = key.size();
-        ends += std::uint64_t{1} << shift;
-        prefetch.bytes(key);
-      }
-      ends_ = ends;
-      taken_ += kCount;
+    if (keys_.size() - taken_ < kLanes) {
+      return;
     }
+    const std::string_view* const keys = keys_.data() + taken_;
+    const Vector lengths = lengths_of(keys);
+    // No branches: which keys are long is not predictable.
+    const unsigned to_16 = at_most(kBlockBytes, lengths);
+    const unsigned to_32 = at_most(2 * kBlockBytes, lengths);
+    const unsigned to_64 = at_most(4 * kBlockBytes, lengths);
+    const unsigned to_128 = at_most(kMostBytes, lengths);
+    const std::uint64_t first = taken_ * kEachByte;
+    append(kTwoBlocks, to_32 & ~to_16, first);
+    append(kFourBlocks, to_64 & ~to_32, first);
+    append(kEightBlocks, to_128 & ~to_64, first);
+    append(kOther, to_16 | (to_128 ^ kAllLanes), first);
+    const KeyPrefetch prefetch = prefetch_;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      prefetch.bytes(keys[i]);
+    }
+    taken_ += kLanes;
   }
 
-  // Sorts the rest.
+  // Sorts the rest. Keys after the last that fill a vector are others.
   void finish() {
-    while (taken_ < keys_.size()) {
-      take<1>();
+    while (keys_.size() - taken_ >= kLanes) {
+      take();
     }
-    for (std::size_t sort = 0; sort < kSorts; ++sort) {
-      const std::size_t end = ends_ >> (kEndBits * sort) & kEndMask;
-      counts_[sort] = end - start(sort);
-      if (sort != kOther && counts_[sort] != 0) {
-        std::fill_n(firsts_ + end, kLanes - 1, firsts_[end - 1]);
-        std::fill_n(lengths_ + end, kLanes - 1, lengths_[end - 1]);
+    for (std::size_t i = taken_; i < keys_.size(); ++i) {
+      *ends_[kOther]++ = static_cast<std::uint8_t>(i);
+    }
+    for (const Sort sort : {kTwoBlocks, kFourBlocks, kEightBlocks}) {
+      if (count(sort) > 0) {
+        std::fill_n(ends_[sort], kLanes - 1, ends_[sort][-1]);
       }
     }
   }
 
-  HWY_INLINE std::size_t count(Sort sort) const { return counts_[sort]; }
-  HWY_INLINE const std::uint8_t* numbers(Sort sort) const { return numbers_ + start(sort); }
-  HWY_INLINE const std::uint64_t* lengths(Sort sort) const { return lengths_ + start(sort); }
-  HWY_INLINE Key key(Sort sort, std::size_t i) const { return {firsts_[start(sort) + i], lengths_[start(sort) + i]}; }
+  HWY_INLINE std::size_t count(Sort sort) const { return static_cast<std::size_t>(ends_[sort] - numbers_[sort]); }
+  HWY_INLINE const std::uint8_t* numbers(Sort sort) const { return numbers_[sort]; }
+  HWY_INLINE Key key(Sort sort, std::size_t i) const {
+    const std::string_view& key = keys_.data()[numbers_[sort][i]];
+    return {reinterpret_cast<const std::uint8_t*>(key.data()), key.size()};
+  }
 
  private:
-  HWY_INLINE static constexpr std::size_t start(std::size_t sort) { return kMost * sort; }
+  static constexpr unsigned kAllLanes = (1U << kLanes) - 1;
+
+  // A bit for each length.
+  HWY_INLINE static unsigned at_most(std::size_t bytes, Vector lengths) {
+    const hn::RebindToSigned<Tag> d;
+    std::uint8_t bits[8];
+    hn::StoreMaskBits(d, hn::Lt(hn::BitCast(d, lengths), hn::Set(d, static_cast<std::int64_t>(bytes + 1))), bits);
+    return bits[0];
+  }
+
+  // Appends the keys whose bits are set.
+  HWY_INLINE void append(Sort sort, unsigned bits, std::uint64_t first) {
+    const std::uint64_t numbers = kPlacesOfBits[bits] + first;
+    std::uint8_t* const end = ends_[sort];
+    std::memcpy(end, &numbers, sizeof(numbers));
+    ends_[sort] = end + std::popcount(bits);
+  }
 
   KeyPrefetch prefetch_;
   std::span<const std::string_view> keys_;
   std::size_t taken_;
-  std::uint64_t ends_;
-  std::uint8_t numbers_[kSorts * kMost];
-  const std::uint8_t* firsts_[kSorts * kMost];
-  HWY_ALIGN std::uint64_t lengths_[kSorts * kMost];
-  std::size_t counts_[kSorts];
+  std::uint8_t* ends_[kSorts];
+  std::uint8_t numbers_[kSorts][kWindow + sizeof(kEachByte)];  // each list is written 8 bytes at a time
 };
 
 // Loads --------------------------------------------------------------------------------------------------------------
@@ -306,25 +324,36 @@ HWY_INLINE Vector sums(const AllMasks& masks, const Sorted& sorted, std::size_t 
   }
 }
 
-// Meanwhile the next window is sorted.
+// Each lane into the digest with its number.
+template <class D>
+HWY_INLINE void scatter(D /*d*/, hn::Vec<D> lanes, const std::uint8_t* numbers, Digest* digests) {
+  if constexpr (hn::MaxLanes(D()) == 2) {
+    digests[numbers[0]].value = hn::ExtractLane(lanes, 0);
+    digests[numbers[1]].value = hn::ExtractLane(lanes, 1);
+  } else {
+    const hn::Half<D> half;
+    scatter(half, hn::LowerHalf(half, lanes), numbers, digests);
+    scatter(half, hn::UpperHalf(half, lanes), numbers + hn::MaxLanes(half), digests);
+  }
+}
+
+// Writes the sums of a list's keys into their digests. Meanwhile the next window is sorted.
 template <Sort kSort>
-HWY_INLINE void hash_list(const AllMasks& masks, const Sorted& sorted, Sorted& next, Digest* digests) {
+HWY_INLINE void sum_list(const AllMasks& masks, const Sorted& sorted, Sorted& next, Digest* digests) {
+  for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
+    next.take();
+    scatter(Tag(), sums<kSort>(masks, sorted, i), sorted.numbers(kSort) + i, digests);
+  }
+}
+
+// Makes digests of a window's sums. Keys of the sort kOther have none: whatever is there is replaced by their digests.
+HWY_INLINE void finish_digests(std::span<const std::string_view> keys, Digest* digests) {
   const Tag d;
-  HWY_ALIGN std::uint64_t hashes[Sorted::kMost];
-  for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
-    next.take<kLanes>();
-    hn::Store(sums<kSort>(masks, sorted, i), d, hashes + i);
-  }
-  // Apart: two multiplications in a row would fill the processor's window before the next keys' sums.
-  for (std::size_t i = 0; i < sorted.count(kSort); i += kLanes) {
-    const Vector lengths = hn::Load(d, sorted.lengths(kSort) + i);
-    Vector hash = hn::Add(hn::Load(d, hashes + i), hn::Mul(lengths, hn::Set(d, kLengthFactor)));
+  for (std::size_t i = 0; i + kLanes <= keys.size(); i += kLanes) {
+    std::uint64_t* const sums = &digests[i].value;
+    Vector hash = hn::Add(hn::LoadU(d, sums), hn::Mul(lengths_of(keys.data() + i), hn::Set(d, kLengthFactor)));
     hash = hn::Mul(hn::Xor(hash, hn::ShiftRight<37>(hash)), hn::Set(d, kAvalancheFactor));
-    hn::Store(hn::Xor(hash, hn::ShiftRight<32>(hash)), d, hashes + i);
-  }
-  for (std::size_t i = 0; i < sorted.count(kSort); ++i) {
-    digests[sorted.numbers(kSort)[i]].value = hashes[i];
-    asm volatile("");  // or g++ scatters by vectors, which takes 1.04 of the whole time (Zen 4)
+    hn::StoreU(hn::Xor(hash, hn::ShiftRight<32>(hash)), d, sums);
   }
 }
 
@@ -348,9 +377,10 @@ void hash_windows(const Secret& secret, std::uint64_t seed, std::span<const std:
     const Sorted& now = sorted[current];
     Sorted& next = sorted[1 - current];
     next.begin(window(start + kWindow));
-    hash_list<kTwoBlocks>(masks, now, next, digests + start);
-    hash_list<kFourBlocks>(masks, now, next, digests + start);
-    hash_list<kEightBlocks>(masks, now, next, digests + start);
+    sum_list<kTwoBlocks>(masks, now, next, digests + start);
+    sum_list<kFourBlocks>(masks, now, next, digests + start);
+    sum_list<kEightBlocks>(masks, now, next, digests + start);
+    finish_digests(window(start), digests + start);
     plain(window(start), {now.numbers(kOther), now.count(kOther)}, seed, digests + start);
     next.finish();
     current = 1 - current;

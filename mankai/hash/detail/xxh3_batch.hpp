@@ -16,7 +16,7 @@
 /// of a sort at once. Every load is inside a key.
 namespace mankai::xxh3_batch {
 
-/// Keys that are sorted at once.
+/// Keys that are sorted at once; their numbers are bytes.
 inline constexpr std::size_t kWindow = 128;
 
 /// XXH3's secret for a seed: two words for each block.
