@@ -10,7 +10,7 @@ CountingHandle::CountingHandle(Store opened)
       store(std::move(opened)),
       whole(&*store),
       filter(store->filter().as<CountingBloom>()),
-      hash(filter->hasher()),
+      hash(filter->hash()),
       shown_bitmap(bitmap_of(*store)),
       owner(*store) {
   bitmap = &shown_bitmap;
@@ -18,7 +18,7 @@ CountingHandle::CountingHandle(Store opened)
 }
 
 CountingHandle::CountingHandle(const CountingBloom& part, ScalingHandle& scaling, std::uint64_t first_id)
-    : counting_bloom_t{}, whole(&scaling.store), filter(&part), hash(filter->hasher()) {
+    : counting_bloom_t{}, whole(&scaling.store), filter(&part), hash(filter->hash()) {
   bitmap = &scaling.shown_bitmap;
   shown_header.id = first_id;
   show_shape();

@@ -10,7 +10,7 @@ ScalingHandle::ScalingHandle(Store opened)
     : scaling_bloom_t{},
       store(std::move(opened)),
       filter(store.filter().as<ScalableCountingBloom>()),
-      hash(filter->hasher()),
+      hash(filter->hash()),
       shown_bitmap(bitmap_of(store)),
       owner(store) {
   header = &shown_header;

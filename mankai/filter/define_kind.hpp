@@ -142,7 +142,7 @@ class KindBody final : public FilterBody {
  public:
   using F = typename K::Filter;
 
-  explicit KindBody(F filter) noexcept : filter_(std::move(filter)), hasher_(filter_.hasher()) {}
+  explicit KindBody(F filter) noexcept : filter_(std::move(filter)), hasher_(filter_.hash()) {}
 
   [[nodiscard]] const KindDescription& kind() const noexcept override { return description_of<K>(); }
   [[nodiscard]] void* address() noexcept override { return &filter_; }
@@ -343,7 +343,7 @@ class KindBody final : public FilterBody {
 
  private:
   F filter_;
-  Hasher hasher_;  ///< of single keys: reading it from the image would double their cost
+  SingleHasher hasher_;  ///< of single keys: reading it from the image would double their cost
 };
 
 /// Parses the options, creates the filter, and stores the version of the URL rules if its keys are canonicalized.

@@ -134,10 +134,12 @@ TEST(Hasher, batches_equal_single_calls) {
   }
   for (const HashKind kind : kHashKinds) {
     const Hasher hasher({.kind = kind, .seed = {7, 9}});
+    const SingleHasher single(hasher.spec());
     std::vector<Digest> digests(keys.size());
     hasher(keys, digests);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       EXPECT_EQ(digests[i], hasher(keys[i]));
+      EXPECT_EQ(digests[i], single(keys[i]));
     }
     hasher(integers, digests);
     for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -8,6 +8,7 @@
 
 #include "mankai/base/bits.hpp"
 #include "mankai/base/error.hpp"
+#include "mankai/hash/detail/nh_siphash.hpp"
 #include "mankai/hash/digest.hpp"
 
 namespace mankai {
@@ -105,6 +106,24 @@ class Hasher {
   [[nodiscard, gnu::pure]] Digest as_bytes(std::uint64_t key) const noexcept;
 
   HashSpec spec_;
+};
+
+/// A Hasher of single keys that keeps the default hash's expanded key, 320 bytes: 5 ns less per key than to look for it
+/// in the thread's cache. Threads: safe.
+class SingleHasher {
+ public:
+  explicit SingleHasher(const HashSpec& spec) noexcept
+      : hash_(spec),
+        key_(spec.kind == kDefaultHash ? nh_siphash::expanded_key(spec.seed) : nh_siphash::ExpandedKey{}) {}
+
+  [[nodiscard]] Digest operator()(std::string_view key) const noexcept {
+    static_assert(kDefaultHash == HashKind::nh_siphash);
+    return hash_.spec().kind == kDefaultHash ? nh_siphash::digest(key_, key) : hash_(key);
+  }
+
+ private:
+  Hasher hash_;
+  nh_siphash::ExpandedKey key_;
 };
 
 }  // namespace mankai

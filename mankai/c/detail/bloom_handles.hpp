@@ -85,7 +85,7 @@ struct CountingHandle : counting_bloom_t {
   std::optional<Store> store;
   const Store* whole;  ///< `store`, or that of the scaling bloom
   const CountingBloom* filter;
-  Hasher hash;
+  SingleHasher hash;
   counting_bloom_header_t shown_header{};
   BitmapHandle shown_bitmap{};
   Complaints complaints;
@@ -125,7 +125,7 @@ struct ScalingHandle : scaling_bloom_t {
 
   Store store;
   const ScalableCountingBloom* filter;
-  Hasher hash;
+  SingleHasher hash;
   scaling_bloom_header_t shown_header{};
   BitmapHandle shown_bitmap{};
   std::vector<std::unique_ptr<CountingHandle>> parts;

@@ -7,8 +7,8 @@
 namespace mankai {
 
 /// The expansion of a seed by `kExpand`, of the thread's 16 latest. The reference is valid until the thread's next
-/// call. Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and neither hashers
-/// nor filters carry expanded keys. `ExpandedKey` has the members `seed` and `is_made`. Threads: safe.
+/// call. Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and only
+/// SingleHasher carries an expanded key. `ExpandedKey` has the members `seed` and `is_made`. Threads: safe.
 template <class ExpandedKey, void (*kExpand)(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept>
 [[nodiscard]] const ExpandedKey& cached_key(const std::array<std::uint64_t, 2>& seed) noexcept {
   constexpr std::size_t kSets = 8;

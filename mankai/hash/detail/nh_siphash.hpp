@@ -36,6 +36,7 @@ struct alignas(64) ExpandedKey {
 
 /// Cost: 15 to 20 ns for any key of up to 128 bytes, of which 10 is latency that batches hide. Threads: safe.
 [[nodiscard]] Digest digest(const std::array<std::uint64_t, 2>& seed, std::string_view text) noexcept;
+[[nodiscard]] Digest digest(const ExpandedKey& key, std::string_view text) noexcept;
 
 /// Shape: texts[c] or numbers[c], digests[c]; same length; must not overlap.
 void digests(const ExpandedKey& key, std::span<const std::string_view> texts, std::span<Digest> digests) noexcept;
