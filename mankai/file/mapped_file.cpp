@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/file/detail/transfer.hpp"
 
 namespace mankai {
 namespace {
@@ -126,6 +128,14 @@ Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
   const auto taken = uninterrupted(
       [&] { return file_.calls().fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from)); });
   return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot allocate disk space");
+}
+
+Result<void> MappedFile::write_zeros(std::uint64_t from, std::uint64_t until) {
+  static constexpr std::array<std::byte, std::size_t{64} << 10> kZeros{};
+  for (std::uint64_t at = from; at < until; at += kZeros.size()) {
+    MANKAI_TRY(detail::write_at(file_, at, std::span(kZeros).first(std::min(kZeros.size(), until - at)), path_));
+  }
+  return {};
 }
 
 namespace {

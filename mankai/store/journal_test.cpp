@@ -13,6 +13,7 @@
 #include "mankai/hash/checksum.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/journal_writer.hpp"
+#include "tests/support/failing_calls.hpp"
 
 namespace mankai {
 namespace {
@@ -22,6 +23,19 @@ constexpr std::uint64_t kStoreId = 7;
 constexpr std::uint64_t kLong = record_bytes(0, sizeof(std::uint64_t));
 constexpr std::uint64_t kShort = short_record_bytes(sizeof(std::uint64_t));
 static_assert(kShort == 16);
+
+/// The system's calls; counts the bytes that they write.
+class CountingCalls final : public test::FailingCalls {
+ public:
+  CountingCalls() : FailingCalls(system_calls()) {}
+
+  ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t offset) override {
+    bytes_written += bytes;
+    return FailingCalls::pwrite(file, from, bytes, offset);
+  }
+
+  std::size_t bytes_written = 0;
+};
 
 class JournalTest : public testing::Test {
  protected:
@@ -98,6 +112,41 @@ TEST_F(JournalTest, a_journal_grows_as_it_must) {
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   EXPECT_EQ(sequences(reader).size(), 10'000U);
+}
+
+TEST_F(JournalTest, zeros_are_written_ahead_where_the_disk_has_nothing_more_than_before) {
+  constexpr int kRecords = 60'000;
+  CountingCalls calls;
+  JournalWriter journal = JournalWriter::create(path_, kStoreId, 1, calls).value();
+  append(journal, kRecords);
+  EXPECT_GE(calls.bytes_written, kRecords * kShort - (std::size_t{128} << 10));
+  EXPECT_LE(calls.bytes_written, kRecords * kShort + (std::size_t{128} << 10));
+  const std::size_t before = calls.bytes_written;
+  for (std::uint64_t synced = 1; synced <= kRecords / 1000; ++synced) {
+    append(journal, 1000, {.durable = synced});
+  }
+  EXPECT_LE(calls.bytes_written, before + (std::size_t{64} << 10));
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader).size(), 2U * kRecords);
+}
+
+TEST_F(JournalTest, zeros_that_cannot_be_written_refuse_the_record_that_needs_room) {
+  CountingCalls calls;
+  JournalWriter journal = JournalWriter::create(path_, kStoreId, 1, calls).value();
+  calls.fail(test::Failure::no_space, 0, true, "pwrite");
+  const std::uint64_t digest = 1;
+  const Change change{.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+  std::size_t records = 0;
+  while (journal.append(change, {})) {
+    ++records;
+  }
+  EXPECT_EQ(calls.failed(), "pwrite");
+  calls.stop();
+  ASSERT_TRUE(journal.append(change, {}));
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader).size(), records + 1);
 }
 
 TEST_F(JournalTest, a_change_of_one_key_takes_8_bytes_more_than_its_payload) {

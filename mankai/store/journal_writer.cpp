@@ -42,7 +42,8 @@ JournalWriter::JournalWriter(MappedFile file, const Superblock& superblock, std:
       superblock_(superblock),
       end_(end),
       next_sequence_(next_sequence),
-      room_until_(file_.bytes().size()) {}
+      allocated_until_(file_.bytes().size()),
+      room_until_(allocated_until_) {}
 
 Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64_t store_id,
                                             std::uint64_t first_sequence, FileCalls& calls) {
@@ -86,7 +87,7 @@ Result<void> JournalWriter::cut() {
   // point after the end.
   MANKAI_TRY(sync());
   MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
-  room_until_ = end_;
+  allocated_until_ = room_until_ = end_;
   has_holes_ = true;
   return reserve(0);
 }
@@ -110,7 +111,7 @@ Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mar
 Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) {
   if (has_holes_) {
     MANKAI_TRY(file_.take_room(kFirstRecord, kFirstFileBytes));
-    room_until_ = kFirstFileBytes;
+    allocated_until_ = room_until_ = kFirstFileBytes;
   }
   // The new superblock must not find old records at the front.
   std::ranges::fill(file_.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
@@ -135,19 +136,33 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
 }
 
 // A write through the mapping ends the process (SIGBUS) if the disk is full, so room is reserved first.
+Result<void> JournalWriter::allocate(std::uint64_t until) {
+  if (const std::uint64_t size = file_.bytes().size(); allocated_until_ < size) {
+    MANKAI_TRY(file_.take_room(allocated_until_, std::min(size, until)));
+  }
+  if (until > file_.bytes().size()) {
+    MANKAI_TRY(file_.grow(static_cast<std::size_t>(until)));
+  }
+  allocated_until_ = until;
+  return {};
+}
+
+// Where the system's cache has large pages (ext4 of Linux 6.18), one that was written at once is mapped at once: 4 to
+// 8 ns less per record. But each sync then writes all of it, so only if many pages are written between two syncs.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   if (has_room(bytes)) {
     return {};
   }
   const std::uint64_t needed = end_ + bytes + kCommitRoom;
-  const std::uint64_t step = std::clamp(room_until_, kFirstFileBytes, kMaxStepBytes);
-  const std::uint64_t until = align_up(std::max(needed, room_until_ + step), kFirstFileBytes);
-  if (const std::uint64_t size = file_.bytes().size(); room_until_ < size) {
-    MANKAI_TRY(file_.take_room(room_until_, std::min(size, until)));
+  if (needed > allocated_until_) {
+    const std::uint64_t step = std::clamp(allocated_until_, kFirstFileBytes, kMaxStepBytes);
+    MANKAI_TRY(allocate(align_up(std::max(needed, allocated_until_ + step), kFirstFileBytes)));
   }
-  if (until > file_.bytes().size()) {
-    MANKAI_TRY(file_.grow(static_cast<std::size_t>(until)));
+  const std::uint64_t until = std::min(allocated_until_, align_up(needed, kFirstFileBytes));
+  if (last_durable_ == durable_at_reserve_) {
+    MANKAI_TRY(file_.write_zeros(room_until_, until));
   }
+  durable_at_reserve_ = last_durable_;
   room_until_ = until;
   return {};
 }

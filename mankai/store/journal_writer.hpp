@@ -86,6 +86,7 @@ class JournalWriter {
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
 
   [[nodiscard]] Result<void> cut();
+  [[nodiscard]] Result<void> allocate(std::uint64_t until);
   void write_superblock() noexcept;
   [[nodiscard]] bool can_be_short(const Change& change, const Mark& mark) const noexcept;
   void write_short(const Change& change, bool more_follows) noexcept;
@@ -97,7 +98,10 @@ class JournalWriter {
   std::uint64_t end_;
   std::uint64_t next_sequence_;
   /// The disk is known to have room for records up to this offset.
+  std::uint64_t allocated_until_;
+  /// Records are written up to this offset without another reserve; at most allocated_until_.
   std::uint64_t room_until_;
+  std::uint64_t durable_at_reserve_ = ~std::uint64_t{0};  ///< last_durable_ when room_until_ was set
   /// Records before this offset may be short while nothing more is known to be on the disk. 0: none.
   std::uint64_t short_until_ = 0;
   std::uint64_t unloaded_until_ = kFirstRecord;  ///< records in whole pages before this offset are not mapped
