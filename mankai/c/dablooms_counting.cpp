@@ -36,15 +36,14 @@ void CountingHandle::show_shape() noexcept {
   show_count();
 }
 
-bool is_erased(EraseResult result) noexcept {
+void note_not_erased(EraseResult result) noexcept {
   switch (result) {
-    case EraseResult::erased: return true;
+    case EraseResult::erased: break;
     case EraseResult::absent:
     case EraseResult::below_ids: errno = ENOENT; break;
     case EraseResult::ambiguous: errno = ENOTUNIQ; break;
     case EraseResult::stuck: errno = EOVERFLOW; break;
   }
-  return false;
 }
 
 namespace {
@@ -111,7 +110,8 @@ int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
   EraseResult result{};
   self.owner->note_change();
   if (!self.complaints.is_fine(caught([&] {
-        return self.store->change(change_of(Operation::erase, digest), {.erased = std::span(&result, 1)});
+        return self.store->change_by(change_of(Operation::erase, digest),
+                                     [&] { result = changeable(self.filter).erase(digest); });
       }))) {
     return -1;
   }

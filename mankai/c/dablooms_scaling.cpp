@@ -122,7 +122,8 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
   const auto removed = caught([&]() -> Result<void> {
     const NumberedKey key = self.numbered({s, len}, id);
     self.owner.note_change();
-    MANKAI_TRY(self.store.change(change_of(Operation::erase_with_ids, key), {.erased = std::span(&result, 1)}));
+    MANKAI_TRY(self.store.change_by(change_of(Operation::erase_with_ids, key),
+                                    [&] { result = changeable(self.filter).erase(key.digest, key.id); }));
     self.show_change();
     return {};
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <span>
 
@@ -182,45 +183,43 @@ void JournalWriter::write_superblock() noexcept {
   }
 }
 
-inline bool JournalWriter::can_be_short(const Change& change, const Mark& mark) const noexcept {
-  static_assert(static_cast<std::uint16_t>(Operation::insert_until) <= kMaxShortOperation);
-  return change.keys == 1 && end_ < short_until_ && mark.durable == last_durable_ && mark.position.empty() &&
-         change.payload.size() <= kMaxShortWords * sizeof(std::uint64_t) && !change.payload.empty();
-}
-
 // Writes from back to front: the zeros that end the records, the payload, then the header, which makes it a record.
-inline void JournalWriter::write_short(const Change& change, bool more_follows) noexcept {
+inline void JournalWriter::write_short(std::uint64_t tag, const std::byte* payload, std::uint64_t words) noexcept {
+  const std::uint64_t bytes = words * sizeof(std::uint64_t);
+  const std::uint64_t check = checksum({payload, bytes}, superblock_.salt + tag) + next_sequence_;
   std::byte* const at = file_.bytes().data() + end_;
-  const std::uint64_t words = change.payload.size() / sizeof(std::uint64_t);
-  const std::uint64_t tag = static_cast<std::uint64_t>(change.operation) | words << kShortWordsShift |
-                            (more_follows ? kShortMoreFollows : 0U);
-  const std::uint64_t check = checksum(change.payload, superblock_.salt + tag) + next_sequence_;
-  end_ += short_record_bytes(change.payload.size());
+  end_ += short_record_bytes(bytes);
   ++next_sequence_;
-  std::memset(file_.bytes().data() + end_, 0, sizeof(RecordHeader));
+  std::byte* const body = at + sizeof(ShortHeader);
+  std::memset(body + bytes, 0, sizeof(RecordHeader));
   // Word by word, as callers have just written them: a wider load would wait until those stores have left the
   // processor.
 #pragma GCC unroll 1
-  for (std::uint64_t word = 0; word < words; ++word) {
-    std::memcpy(at + sizeof(ShortHeader) + word * sizeof(std::uint64_t),
-                change.payload.data() + word * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  for (std::uint64_t offset = 0; offset != bytes; offset += sizeof(std::uint64_t)) {
+    std::memcpy(body + offset, payload + offset, sizeof(std::uint64_t));
   }
   write_header(at, check << kTagBits | tag);
   // The next records' lines: a lock that is released waits for all stores before it.
   prefetch_line(at + 4 * kCacheLineBytes);
 }
 
-void JournalWriter::write(const Change& change, const Mark& mark) noexcept {
-  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
-  if (can_be_short(change, mark)) [[likely]] {
-    write_short(change, mark.more_follows);
+void JournalWriter::write(const Change& change, std::uint64_t durable, bool more_follows) noexcept {
+  static_assert(static_cast<std::uint16_t>(Operation::insert_until) <= kMaxShortOperation);
+  // Too large to be one of so many words if the size is no multiple of 8.
+  const std::uint64_t words = std::rotr(std::uint64_t{change.payload.size()}, std::countr_zero(sizeof(std::uint64_t)));
+  if (change.keys == 1 && end_ < short_until_ && durable == last_durable_ && words - 1 < kMaxShortWords) [[likely]] {
+    write_short(static_cast<std::uint64_t>(change.operation) | words << kShortWordsShift |
+                    (more_follows ? kShortMoreFollows : 0U),
+                change.payload.data(), words);
   } else {
-    write_long(change, mark, static_cast<std::uint16_t>(change.operation));
+    write_long(change, {.durable = durable, .position = {}, .more_follows = more_follows},
+               static_cast<std::uint16_t>(change.operation));
   }
 }
 
 // As write_short. The first record that begins in the next page is long again.
 void JournalWriter::write_long(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
+  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
   if (end_ >= unloaded_until_ + 2 * kLoadedBytes) [[unlikely]] {
     unload_written();
   }

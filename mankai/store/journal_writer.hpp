@@ -34,12 +34,17 @@ class JournalWriter {
   [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
   /// Makes that room; the file may grow. Errors: out_of_space, io.
   [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
-  /// Writes a record, a short one if it can be. Cost: a copy of the payload and its checksum. Pre: room for a long one.
-  void write(const Change& change, const Mark& mark) noexcept;
+  /// Writes a record without a position, a short one if it can be; the other arguments are a Mark's. Cost: a copy of
+  /// the payload and its checksum. Pre: room for a long one.
+  void write(const Change& change, std::uint64_t durable, bool more_follows) noexcept;
   /// Makes room and writes. Errors: as reserve's; then nothing was appended.
   [[nodiscard]] Result<void> append(const Change& change, const Mark& mark) {
     MANKAI_TRY(reserve(record_bytes(mark.position.size(), change.payload.size())));
-    write(change, mark);
+    if (mark.position.empty()) {
+      write(change, mark.durable, mark.more_follows);
+    } else {
+      write_long(change, mark, static_cast<std::uint16_t>(change.operation));
+    }
     return {};
   }
   /// Where a record starts.
@@ -88,8 +93,7 @@ class JournalWriter {
   [[nodiscard]] Result<void> cut();
   [[nodiscard]] Result<void> allocate(std::uint64_t until);
   void write_superblock() noexcept;
-  [[nodiscard]] bool can_be_short(const Change& change, const Mark& mark) const noexcept;
-  void write_short(const Change& change, bool more_follows) noexcept;
+  void write_short(std::uint64_t tag, const std::byte* payload, std::uint64_t words) noexcept;
   void write_long(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;
   [[gnu::cold]] void unload_written() noexcept;
 

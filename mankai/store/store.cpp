@@ -124,6 +124,10 @@ Result<void> Store::change(const Change& change, const Outcomes& outcomes) {
   return change.keys == 0 ? Result<void>() : impl_->change(change, outcomes);
 }
 
+Result<void> Store::change(const Change& change, ApplyFunction* apply, const void* context) {
+  return impl_->change(change, apply, context);
+}
+
 Result<void> Store::change_later(const Change& change) { return impl_->change_later(change); }
 std::size_t Store::pending() const noexcept { return impl_->pending(); }
 

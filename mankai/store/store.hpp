@@ -128,6 +128,13 @@ class Store {
   /// it. Errors: corrupt if the change does not fit the filter; io, out_of_space if the journal cannot be written.
   /// After an error nothing has changed.
   [[nodiscard]] Result<void> change(const Change& change, const Outcomes& outcomes = {});
+  /// As `change`, for a caller that knows the filter's class: after the change is in the journal, `apply()` makes it to
+  /// the filter. That saves a tenth of the time of single changes in cache. Pre: the kind has lock-free readers;
+  /// `apply` does to this store's filter what `change` says, and cannot fail.
+  template <class Apply>
+  [[nodiscard]] Result<void> change_by(const Change& change, const Apply& apply) {
+    return this->change(change, [](const void* context) { (*static_cast<const Apply*>(context))(); }, &apply);
+  }
   /// As `change` of one key without outcomes, but it is applied later, in a batch with others: beyond the cache such
   /// changes take a third to a half of the time. filter() and read() first apply what is pending, as all functions do
   /// that change or save the filter. A caller that keeps the reference must call filter() again while pending() is not
@@ -173,6 +180,9 @@ class Store {
  private:
   enum class Origin : std::uint8_t { disk, memory };
   [[nodiscard]] static Result<Store> open(const std::string& path, const StoreOptions& options, Origin origin);
+
+  using ApplyFunction = void(const void* context);
+  [[nodiscard]] Result<void> change(const Change& change, ApplyFunction* apply, const void* context);
 
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl) noexcept;

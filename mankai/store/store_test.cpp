@@ -137,6 +137,32 @@ TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
   EXPECT_EQ(again.recovery().changes_replayed, kKeys + kKeys / 3);
 }
 
+TEST_F(StoreTest, changes_that_the_caller_applies_are_committed_and_replayed) {
+  Store store = make("counting-bloom:keys=1000,fpr=0.01,seed=1");
+  auto& filter = const_cast<CountingBloom&>(*store.filter().as<CountingBloom>());
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    const std::uint64_t digest = i * 0x9e3779b97f4a7c15U;
+    ASSERT_TRUE(store.change_later(insertion(digest)));
+    if (i % 3 != 0) {
+      continue;
+    }
+    EraseResult result{};
+    Change erasure = insertion(digest);
+    erasure.operation = Operation::erase;
+    ASSERT_TRUE(store.change_by(erasure, [&] { result = filter.erase({digest}); }));
+    EXPECT_EQ(result, EraseResult::erased) << i;
+    EXPECT_EQ(store.pending(), 0U);
+  }
+  EXPECT_EQ(store.sequence(), 500U + 166U);
+  keep_as_killed("killed.mk");
+  EXPECT_EQ(bytes_of(Store::open(path("killed.mk")).value().filter()), bytes_of(store.filter()));
+  const std::uint64_t digest = 0;
+  ASSERT_TRUE(store.close());
+  bool is_applied = false;
+  EXPECT_FALSE(store.change_by(insertion(digest), [&] { is_applied = true; }));
+  EXPECT_FALSE(is_applied);
+}
+
 // Compares changes that wait for others with changes that do not, in random order.
 TEST_F(StoreTest, pending_changes_are_in_whatever_reads_or_saves_the_filter) {
   for (const std::string spec :

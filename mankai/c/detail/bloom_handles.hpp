@@ -138,8 +138,22 @@ struct ScalingHandle : scaling_bloom_t {
   void show_sequence() noexcept;
 };
 
+/// A store's filter, for Store::change_by.
+template <class Filter>
+[[nodiscard]] Filter& changeable(const Filter* filter) noexcept {
+  return const_cast<Filter&>(*filter);  // the store's own is not const
+}
+
+/// Sets errno.
+[[gnu::cold]] void note_not_erased(EraseResult result) noexcept;
 /// Sets errno if nothing was erased.
-[[nodiscard]] bool is_erased(EraseResult result) noexcept;
+[[nodiscard]] inline bool is_erased(EraseResult result) noexcept {
+  if (result != EraseResult::erased) [[unlikely]] {
+    note_not_erased(result);
+    return false;
+  }
+  return true;
+}
 
 /// Makes the handle of the store that `make` returns; NULL after an error, which is printed.
 template <class Handle>

@@ -1,6 +1,7 @@
 #include <new>
 #include <thread>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
@@ -98,7 +99,21 @@ Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes)
   bool must_wait = false;
   {
     const std::scoped_lock lock(change_mutex_);
-    MANKAI_TRY(change_window(change, outcomes, is_in_batch_));
+    MANKAI_TRY(change_window(change, is_in_batch_, [&] { return apply_now(change, outcomes); }));
+    must_wait = waits_for_disk();
+  }
+  return finish(must_wait);
+}
+
+Result<void> Store::Impl::change(const Change& change, ApplyFunction* apply, const void* context) {
+  MANKAI_DCHECK(!readers_need_lock_);
+  bool must_wait = false;
+  {
+    const std::scoped_lock lock(change_mutex_);
+    MANKAI_TRY(change_window(change, is_in_batch_, [&]() -> Result<void> {
+      apply(context);
+      return {};
+    }));
     must_wait = waits_for_disk();
   }
   return finish(must_wait);
@@ -110,7 +125,7 @@ Result<void> Store::Impl::change_later(const Change& change) {
     const std::scoped_lock lock(change_mutex_);
     if (may_be_pending(change)) [[likely]] {
       MANKAI_TRY(prepare(change));
-      journal_->write(change, {.durable = journal_.durable(), .more_follows = false});
+      journal_->write(change, journal_.durable(), false);
       pending_.add(change);
       changer_ = std::this_thread::get_id();
       pending_count_.store(pending_.size(), std::memory_order_release);
@@ -121,11 +136,16 @@ Result<void> Store::Impl::change_later(const Change& change) {
       note_commit();
     } else {
       changes_at_once_ -= changes_at_once_ == 0 ? 0 : 1;
-      MANKAI_TRY(change_window(change, {}, is_in_batch_));
+      MANKAI_TRY(change_window(change, is_in_batch_, [&] { return apply_now(change, {}); }));
     }
     must_wait = waits_for_disk();
   }
   return finish(must_wait);
+}
+
+Result<void> Store::Impl::apply_locked(const Change& change, const Outcomes& outcomes) {
+  const std::scoped_lock lock(reader_mutex_);
+  return filter_.apply(change, outcomes);
 }
 
 // Ends the program instead of losing changes that the journal has.

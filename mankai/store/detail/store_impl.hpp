@@ -49,6 +49,7 @@ class Store::Impl {
 
   /// Makes a change that is already encoded.
   Result<void> change(const Change& change, const Outcomes& outcomes);
+  Result<void> change(const Change& change, ApplyFunction* apply, const void* context);
   /// Makes a change per window of keys, which `encode(begin, count)` encodes.
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
@@ -117,6 +118,8 @@ class Store::Impl {
     return !is_in_batch_ && !readers_need_lock_ && !has_other_readers_ && changes_at_once_ == 0 &&
            pending_.can_add(change);
   }
+  /// For a kind whose readers need the lock.
+  [[nodiscard]] Result<void> apply_locked(const Change& change, const Outcomes& outcomes);
   /// Applies the oldest pending changes.
   void apply_batch() noexcept;
   void apply_all_pending() {
@@ -142,7 +145,12 @@ class Store::Impl {
   }
   /// Ends a change, without change_mutex_.
   Result<void> finish(bool must_wait) { return must_wait ? sync() : Result<void>{}; }
-  [[gnu::always_inline]] Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
+  [[nodiscard]] Result<void> apply_now(const Change& change, const Outcomes& outcomes) {
+    return readers_need_lock_ ? apply_locked(change, outcomes) : filter_.apply(change, outcomes);
+  }
+  /// Makes a change by `apply()`, which returns a Result<void>.
+  template <class Apply>
+  [[gnu::always_inline]] Result<void> change_window(const Change& change, bool more_follows, const Apply& apply);
   [[gnu::cold]] Result<void> undo(const Change& change, const JournalWriter::Place& before, const Error& error);
   [[gnu::cold]] Result<void> give_up_growth();
   Result<void> append_commit(std::string_view position);
@@ -219,22 +227,19 @@ inline void Store::Impl::note_commit() {
   }
 }
 
-inline Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
+template <class Apply>
+inline Result<void> Store::Impl::change_window(const Change& change, bool more_follows, const Apply& apply) {
   apply_all_pending();
   MANKAI_TRY(prepare(change));
   JournalWriter::Place before{};
   if (!is_in_memory()) [[likely]] {
     before = journal_->place();
-    journal_->write(change, {.durable = journal_.durable(), .more_follows = more_follows});
+    journal_->write(change, journal_.durable(), more_follows);
   } else {
     changes_in_memory_ += change.keys;
   }
-  std::unique_lock<std::shared_mutex> lock(reader_mutex_, std::defer_lock);
-  if (readers_need_lock_) {
-    lock.lock();
-  }
   try {
-    if (auto applied = filter_.apply(change, outcomes); !applied) [[unlikely]] {
+    if (auto applied = apply(); !applied) [[unlikely]] {
       return undo(change, before, applied.error());
     }
   } catch (const std::bad_alloc&) {
@@ -257,7 +262,8 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
-    auto changed = change ? change_window(*change, outcomes.part(begin, count), is_in_batch_ || begin + count < keys)
+    auto changed = change ? change_window(*change, is_in_batch_ || begin + count < keys,
+                                          [&] { return apply_now(*change, outcomes.part(begin, count)); })
                           : Result<void>(std::unexpected(change.error()));
     if (!changed) {
       // The windows before this one are applied in memory, so they are committed; the journal keeps room for that
