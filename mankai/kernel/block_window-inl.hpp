@@ -29,7 +29,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using probes::kBlockLanes;
 
-// The result of a visit to a key's block. A byte, so that one vector pass turns the results of a window into bools.
+// The usual result of a visit to a key's block. A byte, so that one vector pass turns the results of a step into bools.
 using Outcome = std::uint8_t;
 
 // First bit of each lane's field in the remixed digest.
@@ -74,100 +74,92 @@ HWY_INLINE std::uint64_t fields_of(std::uint64_t remixed) { return remixed; }
 
 #endif
 
-// The blocks and fields of one window's keys, computed before any of its lines is touched, and the outcomes.
-template <std::size_t kWindow>
-struct Window {
-  HWY_ALIGN std::uint64_t block[kWindow];
-  HWY_ALIGN std::uint64_t fields[kWindow];
-  HWY_ALIGN Outcome outcomes[kWindow];
-  std::size_t start = 0;
-  std::size_t count = 0;
+// The newest kKeys keys of a batch: their blocks and fields, computed before any of their lines is touched, and the
+// outcomes. A key's place is its number modulo kKeys.
+template <std::size_t kKeys, class Result>
+struct Ring {
+  HWY_ALIGN std::uint64_t block[kKeys];
+  HWY_ALIGN std::uint64_t fields[kKeys];
+  HWY_ALIGN Result outcomes[kKeys];
 
-  // Computes the keys from i to end.
+  // Computes `count` keys of the source from `first` on, which do not go around the end.
   template <class Source>
-  HWY_INLINE void prepare(const Source& source, std::uint64_t block_count, std::size_t i, std::size_t end) {
+  HWY_INLINE void prepare(const Source& source, std::uint64_t block_count, std::size_t first, std::size_t count) {
+    const std::size_t place = first % kKeys;
+    std::size_t i = 0;
 #if MANKAI_VECTOR_DIGESTS
     // Vectors multiply 32 bits by 32; filters of 256 GB and more take the scalar path.
     if (block_count <= kVectorRangeLimit) {
       const DigestTag d;
-      for (; i + hn::Lanes(d) <= end; i += hn::Lanes(d)) {
-        const DigestVector digests = source.load(d, start + i);
-        hn::Store(vector_fastrange(d, digests, block_count), d, block + i);
-        hn::Store(fields_of(d, vector_multiply(d, digests, probes::kRemix)), d, fields + i);
+      for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+        const DigestVector digests = source.load(d, first + i);
+        hn::Store(vector_fastrange(d, digests, block_count), d, block + place + i);
+        hn::Store(fields_of(d, vector_multiply(d, digests, probes::kRemix)), d, fields + place + i);
       }
     }
 #endif
-    for (; i < end; ++i) {
-      const Digest digest = source.at(start + i);
-      block[i] = probes::block_index(digest, block_count);
-      fields[i] = fields_of(probes::remix(digest));
+    for (; i < count; ++i) {
+      const Digest digest = source.at(first + i);
+      block[place + i] = probes::block_index(digest, block_count);
+      fields[place + i] = fields_of(probes::remix(digest));
     }
   }
 
-  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const {
-    prefetch_line(words + block[i] * kBlockLanes);
-  }
-
+  // Visits `count` keys from `place` on, and before each asks for the line of another, `ahead` of them from `next` on.
   template <class Words, class Touch>
-  HWY_INLINE void visit(Words* words, std::size_t i, const Touch& touch) {
-    outcomes[i] = touch(words + block[i] * kBlockLanes, fields[i]);
+  HWY_INLINE void visit(Words* words, std::size_t place, std::size_t count, std::size_t next, std::size_t ahead,
+                        const Touch& touch) {
+    for (std::size_t i = 0; i < std::max(count, ahead); ++i) {
+      if (i < ahead) {
+        prefetch_line(words + block[next + i] * kBlockLanes);
+      }
+      if (i < count) {
+        outcomes[place + i] = touch(words + block[place + i] * kBlockLanes, fields[place + i]);
+      }
+    }
   }
 };
 
-// A pipeline of three stages, a window each: compute and prefetch the next window, visit this one, answer the last one.
-// Reading results one stage later avoids store-forwarding stalls, and one prefetch per visited line keeps the memory
-// busy without flooding it. A window is computed in steps between the visits, so that lines are in flight meanwhile.
-template <bool kPrefetch, std::size_t kWindow, class Words, class Source, class Touch, class Answer>
+// A pipeline of three stages, a window apart: compute and prefetch keys, visit those of one window ago, answer those of
+// two windows ago. Reading results later avoids store-forwarding stalls, and one prefetch per visited line keeps the
+// memory busy without flooding it. The stages alternate in steps of a few keys, so that lines are in flight and
+// products under way meanwhile.
+template <bool kPrefetch, std::size_t kWindow, std::size_t kStep, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                               const Touch& touch, const Answer& answer) {
-  Window<kWindow> windows[3];
-  const auto open = [&](Window<kWindow>& window, std::size_t start) HWY_ATTR {
-    window.start = start;
-    window.count = std::min(count - start, kWindow);
-    if (!kPrefetch || start == 0) {
-      // Hidden, or g++ unrolls the loop by four: 1.03 of the time in cache (Zen 4).
-      std::size_t end = window.count;
-      asm("" : "+r"(end));
-      window.prepare(source, block_count, 0, end);
-    }
-  };
-  Window<kWindow>* next = &windows[0];
-  Window<kWindow>* current = &windows[1];
-  Window<kWindow>* previous = &windows[2];
-  open(*current, 0);
-  for (std::size_t i = 0; kPrefetch && i < current->count; ++i) {
-    current->prefetch(words, i);
-  }
-  while (current->count != 0) {
-    open(*next, current->start + current->count);
-    std::size_t i = 0;
-    while (kPrefetch && i < next->count) {
-      const std::size_t end = std::min(i + kFarStep, next->count);
-      next->prepare(source, block_count, i, end);
-      for (; i < end; ++i) {
-        next->prefetch(words, i);
-        current->visit(words, i, touch);
+  constexpr std::size_t kKeys = 2 * kWindow;
+  Ring<kKeys, decltype(touch(words, std::uint64_t{0}))> ring;
+  // A small batch has a small window, as no other keys would fill it.
+  const std::size_t window = std::min(kWindow, align_up(count, kStep));
+  for (std::size_t key = 0; key < count + 2 * window; key += kStep) {
+    // Steps in which all stages are busy, with constant numbers of keys.
+    for (; key >= kKeys && key + kStep <= count; key += kStep) {
+      if (kPrefetch && key + kSourceAhead + kStep <= count) {
+        source.prefetch(key + kSourceAhead, kStep);
       }
+      ring.prepare(source, block_count, key, kStep);
+      ring.visit(words, (key - kWindow) % kKeys, kStep, key % kKeys, kPrefetch ? kStep : 0, touch);
+      answer(key - kKeys, ring.outcomes + key % kKeys, kStep);
     }
-    for (; i < current->count; ++i) {
-      current->visit(words, i, touch);
+    // The number of keys from `first` on, at most a step. Before the batch `first` has wrapped around: none.
+    const auto part = [&](std::size_t first) { return first < count ? std::min(kStep, count - first) : 0; };
+    ring.prepare(source, block_count, key, part(key));
+    const std::size_t visited = key - window;
+    ring.visit(words, visited % kKeys, part(visited), key % kKeys, kPrefetch ? part(key) : 0, touch);
+    const std::size_t answered = visited - window;
+    if (part(answered) != 0) {
+      answer(answered, ring.outcomes + answered % kKeys, part(answered));
     }
-    answer(previous->start, previous->outcomes, previous->count);
-    Window<kWindow>* const answered = previous;
-    previous = current;
-    current = next;
-    next = answered;
   }
-  answer(previous->start, previous->outcomes, previous->count);
 }
 
 template <class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_all(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                           const Touch& touch, const Answer& answer) {
   if (block_count * probes::kBlockBits / 8 <= kNearBytes) {
-    visit_windows<false, kNearWindow>(words, block_count, source, count, touch, answer);
+    visit_windows<false, kNearWindow, kNearStep>(words, block_count, source, count, touch, answer);
   } else {
-    visit_windows<true, kFarWindow>(words, block_count, source, count, touch, answer);
+    visit_windows<true, kFarWindow, kFarStep>(words, block_count, source, count, touch, answer);
   }
 }
 

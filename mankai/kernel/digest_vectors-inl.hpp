@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/kernel/tuning.hpp"
 
@@ -72,6 +73,13 @@ HWY_INLINE DigestVector vector_fastrange(DigestTag d, DigestVector uniform, std:
 
 #endif  // MANKAI_VECTOR_DIGESTS
 
+// Asks for the lines of digests or keys, which are read once.
+HWY_INLINE void prefetch_values(const void* values, std::size_t count) {
+  for (std::size_t byte = 0; byte < count * sizeof(std::uint64_t); byte += kCacheLineBytes) {
+    prefetch_passing_line(static_cast<const char*>(values) + byte);
+  }
+}
+
 struct DigestSource {
   const Digest* digests;
 
@@ -79,6 +87,7 @@ struct DigestSource {
   HWY_INLINE DigestVector load(DigestTag d, std::size_t i) const { return hn::LoadU(d, &digests[i].value); }
 #endif
   HWY_INLINE Digest at(std::size_t i) const { return digests[i]; }
+  HWY_INLINE void prefetch(std::size_t i, std::size_t count) const { prefetch_values(digests + i, count); }
 };
 
 // Hashes integer keys in vectors: mix_integer.
@@ -93,6 +102,7 @@ struct IntegerSource {
   }
 #endif
   HWY_INLINE Digest at(std::size_t i) const { return mix_integer(keys[i], seed); }
+  HWY_INLINE void prefetch(std::size_t i, std::size_t count) const { prefetch_values(keys + i, count); }
 };
 
 }  // namespace
