@@ -231,6 +231,15 @@ std::uint64_t observe(std::uint64_t* words, std::uint64_t block_count, const Dig
   return fresh;
 }
 
+InlineCode machine_inline_code() noexcept {
+#if HWY_TARGET == HWY_AVX3_DL
+  // Zen 4 multiplies lanes of 64 bits in one step.
+  return __builtin_cpu_is("amd") != 0 ? InlineCode::by_factors : InlineCode::by_shifts;
+#else
+  return InlineCode::none;
+#endif
+}
+
 }  // namespace
 
 const BlockOps* target_block_ops() {
@@ -243,7 +252,7 @@ const BlockOps* target_block_ops() {
       .insert = insert,
       .insert_integers = insert_integers,
       .observe = observe,
-      .inline_avx512 = HWY_TARGET == HWY_AVX3_DL,
+      .inline_code = machine_inline_code(),
   };
   return &kOps;
 }

@@ -8,6 +8,10 @@
 
 namespace mankai::kernel {
 
+/// The AVX-512 assembly of block_ops_inline.hpp for look-ups on this machine: `by_shifts` remixes digests by the scalar
+/// multiplier, `by_factors` by a product of vectors, which Intel's processors compute in three steps.
+enum class InlineCode : std::uint8_t { none, by_shifts, by_factors };
+
 /// The hot loops of the blocked layout for one instruction set.
 ///
 /// Shape:   words[8 * block_count], aligned to 64 bytes, block_count >= 1; digests[c] or keys[c], outcomes[c].
@@ -34,8 +38,8 @@ struct BlockOps {
   std::uint64_t (*observe)(std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
                            bool* seen) noexcept;
 
-  /// Whether the machine runs the AVX-512 assembly of block_ops_inline.hpp: the target is AVX3_DL.
-  bool inline_avx512;
+  /// Not none if the target is AVX3_DL.
+  InlineCode inline_code;
 };
 
 /// The best kernels for this machine. Resolved at each call, so keep the reference.
