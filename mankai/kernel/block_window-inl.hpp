@@ -122,35 +122,43 @@ struct Ring {
 
 // A pipeline of three stages, a window apart: compute and prefetch keys, visit those of one window ago, answer those of
 // two windows ago. Reading results later avoids store-forwarding stalls, and one prefetch per visited line keeps the
-// memory busy without flooding it. The stages alternate in steps of a few keys, so that lines are in flight and
-// products under way meanwhile.
+// memory busy without flooding it. The stages alternate in steps of a constant number of keys, so that lines are in
+// flight and products under way meanwhile.
 template <bool kPrefetch, std::size_t kWindow, std::size_t kStep, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                               const Touch& touch, const Answer& answer) {
   constexpr std::size_t kKeys = 2 * kWindow;
+  static_assert(kWindow % kStep == 0);
   Ring<kKeys, decltype(touch(words, std::uint64_t{0}))> ring;
-  // A small batch has a small window, as no other keys would fill it.
-  const std::size_t window = std::min(kWindow, align_up(count, kStep));
-  for (std::size_t key = 0; key < count + 2 * window; key += kStep) {
-    // Steps in which all stages are busy, with constant numbers of keys.
-    for (; key >= kKeys && key + kStep <= count; key += kStep) {
-      if (kPrefetch && key + kSourceAhead + kStep <= count) {
-        source.prefetch(key + kSourceAhead, kStep);
-      }
-      ring.prepare(source, block_count, key, kStep);
-      ring.visit(words, (key - kWindow) % kKeys, kStep, key % kKeys, kPrefetch ? kStep : 0, touch);
+  const std::size_t window = std::min(kWindow, count);
+  ring.prepare(source, block_count, 0, window);
+  ring.visit(words, 0, 0, 0, kPrefetch ? window : 0, touch);
+  std::size_t key = window;
+  for (; key + kStep <= count; key += kStep) {
+    if (kPrefetch && key + kSourceAhead + kStep <= count) {
+      source.prefetch(key + kSourceAhead, kStep);
+    }
+    ring.prepare(source, block_count, key, kStep);
+    ring.visit(words, (key - kWindow) % kKeys, kStep, key % kKeys, kPrefetch ? kStep : 0, touch);
+    if (key >= kKeys) {
       answer(key - kKeys, ring.outcomes + key % kKeys, kStep);
     }
-    // The number of keys from `first` on, at most a step. Before the batch `first` has wrapped around: none.
-    const auto part = [&](std::size_t first) { return first < count ? std::min(kStep, count - first) : 0; };
-    ring.prepare(source, block_count, key, part(key));
-    const std::size_t visited = key - window;
-    ring.visit(words, visited % kKeys, part(visited), key % kKeys, kPrefetch ? part(key) : 0, touch);
-    const std::size_t answered = visited - window;
-    if (part(answered) != 0) {
-      answer(answered, ring.outcomes + answered % kKeys, part(answered));
-    }
   }
+  const auto for_steps = [&](std::size_t first, std::size_t end, const auto& use) HWY_ATTR {
+    for (std::size_t i = first; i < end; i += kStep) {
+      use(i, i % kKeys, std::min(kStep, end - i));
+    }
+  };
+  const auto answer_step = [&](std::size_t first, std::size_t place, std::size_t keys)
+                               HWY_ATTR { answer(first, ring.outcomes + place, keys); };
+  const std::size_t visited = key - window;
+  for_steps(key - std::min(key, kKeys), visited, answer_step);
+  ring.prepare(source, block_count, key, count - key);
+  ring.visit(words, 0, 0, key % kKeys, kPrefetch ? count - key : 0, touch);
+  for_steps(visited, count, [&](std::size_t /*first*/, std::size_t place, std::size_t keys) HWY_ATTR {
+    ring.visit(words, place, keys, 0, 0, touch);
+  });
+  for_steps(visited, count, answer_step);
 }
 
 template <class Words, class Source, class Touch, class Answer>
