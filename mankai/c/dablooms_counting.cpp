@@ -86,12 +86,11 @@ int free_counting_bloom(counting_bloom_t* bloom) {
 
 int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
   CountingHandle& self = handle_of(bloom);
-  if (!is_whole(self)) {
+  if (!is_whole(self) || !self.owner->may_change()) {
     return -1;
   }
   const Digest digest = self.digest_of({s, len});
   const Change change = change_of(Operation::insert, digest);
-  self.owner->note_change();
   const bool may_wait = is_touched(*self.filter);
   if (!self.complaints.is_fine(
           caught([&] { return may_wait ? self.store->change_later(change) : self.store->change(change); }))) {
@@ -103,12 +102,11 @@ int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
 
 int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
   CountingHandle& self = handle_of(bloom);
-  if (!is_whole(self)) {
+  if (!is_whole(self) || !self.owner->may_change()) {
     return -1;
   }
   const Digest digest = self.digest_of({s, len});
   EraseResult result{};
-  self.owner->note_change();
   if (!self.complaints.is_fine(caught([&] {
         return self.store->change_by(change_of(Operation::erase, digest),
                                      [&] { result = changeable(self.filter).erase(digest); });

@@ -98,10 +98,12 @@ int free_scaling_bloom(scaling_bloom_t* bloom) {
 
 int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
   ScalingHandle& self = handle_of(bloom);
+  if (!self.owner.may_change()) {
+    return 0;
+  }
   const auto added = caught([&]() -> Result<void> {
     MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
-    self.owner.note_change();
     const Change change = change_of(Operation::insert_with_ids, key);
     if (self.may_wait(id)) [[likely]] {
       MANKAI_TRY(self.store.change_later(change));
@@ -118,10 +120,12 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
 
 int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
   ScalingHandle& self = handle_of(bloom);
+  if (!self.owner.may_change()) {
+    return 0;
+  }
   EraseResult result{};
   const auto removed = caught([&]() -> Result<void> {
     const NumberedKey key = self.numbered({s, len}, id);
-    self.owner.note_change();
     MANKAI_TRY(self.store.change_by(change_of(Operation::erase_with_ids, key),
                                     [&] { result = changeable(self.filter).erase(key.digest, key.id); }));
     self.show_change();

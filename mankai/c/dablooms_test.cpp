@@ -481,17 +481,37 @@ TEST_F(Dablooms, keys_are_checked_from_many_threads_while_one_adds) {
   is_done = true;
 }
 
-// Freeing replaced the file by the child's copy, and later changes of the parent went into a file without a name.
-TEST_F(Dablooms, a_bloom_freed_in_a_child_process_stays_as_it_is) {
+// Freeing replaced the file by the child's copy, and later changes of the parent went into a file without a name. What
+// the child added went between the parent's records.
+TEST_F(Dablooms, a_bloom_changed_or_freed_in_a_child_process_stays_as_it_is) {
   {
     const Scaling bloom = make_with(20);
-    EXPECT_EQ(test::in_child([&] { return free_scaling_bloom(bloom.get()) == 0; }), 0);
+    EXPECT_EQ(test::in_child([&] {
+                errno = 0;
+                const bool is_refused = add(bloom, key_of(20), 20) == 0 && errno == EPERM &&
+                                        remove(bloom, key_of(3), 3) == 0 && missing(bloom, 0, 20) == 0;
+                return is_refused && free_scaling_bloom(bloom.get()) == 0;
+              }),
+              0);
     for (std::uint64_t i = 20; i < 5000; ++i) {
       ASSERT_EQ(add(bloom, key_of(i), i), 1);
     }
     EXPECT_EQ(scaling_bloom_flush(bloom.get()), 0);
   }
   EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 5000), 0U);
+}
+
+TEST_F(Dablooms, a_counting_bloom_is_not_changed_in_a_child_process) {
+  const Counting bloom(new_counting_bloom(kCapacity, kRate, path_.c_str()));
+  ASSERT_NE(bloom, nullptr);
+  ASSERT_EQ(add(bloom, key_of(0)), 0);
+  EXPECT_EQ(test::in_child([&] {
+              errno = 0;
+              return add(bloom, key_of(1)) == -1 && errno == EPERM && remove(bloom, key_of(0)) == -1 &&
+                     check(bloom, key_of(0));
+            }),
+            0);
+  EXPECT_EQ(remove(bloom, key_of(0)), 0);
 }
 
 TEST_F(Dablooms, a_bloom_is_changed_and_freed_in_a_child_process_that_was_made_before) {

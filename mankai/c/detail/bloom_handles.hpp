@@ -2,8 +2,8 @@
 
 /// The handles of dablooms.h: each is one of its public structs, followed by private members.
 
-#include <unistd.h>
-
+#include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +11,7 @@
 
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_files.hpp"
+#include "mankai/c/detail/forks.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
@@ -25,21 +26,32 @@ struct BitmapHandle : bitmap_t {
   return {{.bytes = 0, .fd = -1, .array = nullptr}, &store};
 }
 
-/// The process that has changed a bloom, if one has. The copy of the bloom in a forked child must not close the file:
-/// that would replace what the parent has changed since.
+/// The process that has changed a bloom, if one has. A forked child must not change its copy of the bloom, nor close the
+/// file: both would damage what the parent changes.
 class Owner {
  public:
-  explicit Owner(const Store& store) noexcept : pid_(store.recovery().had_journal ? ::getpid() : 0) {}
+  explicit Owner(const Store& store) noexcept
+      : forks_(store.recovery().had_journal ? fork_count.load(std::memory_order_relaxed) : kNobody) {}
 
-  void note_change() noexcept {
-    if (pid_ == 0) [[unlikely]] {
-      pid_ = ::getpid();
+  /// Before a change. Returns false, and sets errno to EPERM, in a child of the owner.
+  [[nodiscard]] bool may_change() noexcept {
+    if (const std::uint32_t forks = fork_count.load(std::memory_order_relaxed); forks_ != forks) [[unlikely]] {
+      if (forks_ != kNobody) {
+        errno = EPERM;
+        return false;
+      }
+      forks_ = forks;
     }
+    return true;
   }
-  [[nodiscard]] bool is_another_process() const noexcept { return pid_ != 0 && pid_ != ::getpid(); }
+  [[nodiscard]] bool is_another_process() const noexcept {
+    return forks_ != kNobody && forks_ != fork_count.load(std::memory_order_relaxed);
+  }
 
  private:
-  pid_t pid_;
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  std::uint32_t forks_;
 };
 
 /// Before the filter is read.

@@ -1,17 +1,9 @@
 #include "mankai/c/detail/handle.hpp"
 
-#include <pthread.h>
-
 #include <string>
 
 namespace mankai::c {
-
-constinit std::atomic<std::uint32_t> fork_count{0};
-
 namespace {
-
-[[maybe_unused]] const int kCountsForks =
-    ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
 
 const char* name_of_type(HandleType type) noexcept {
   switch (type) {

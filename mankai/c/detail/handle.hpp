@@ -9,12 +9,10 @@
 #include <type_traits>
 
 #include "mankai/c/detail/errors.hpp"
+#include "mankai/c/detail/forks.hpp"
 #include "mankai/c/mankai.h"
 
 namespace mankai::c {
-
-/// The forks that led to this process.
-extern std::atomic<std::uint32_t> fork_count;  // NOLINT(*-avoid-non-const-global-variables): set after fork()
 
 enum class HandleType : std::uint32_t {
   filter = 0x6d6b6631,
