@@ -33,7 +33,7 @@ struct KeySet {
 
 /// `count` keys and `queries` of each sort.
 KeySet<Integer> make_integers(std::uint64_t count, std::size_t queries);
-/// URLs of 67 bytes on average, most of them 45 to 95; the queries' bytes lie in arenas of their own, in the order of
+/// URLs of 60 bytes on average, most of them 45 to 95; the queries' bytes lie in arenas of their own, in the order of
 /// asking, as those of a log do.
 KeySet<Url> make_urls(std::uint64_t count, std::size_t queries);
 
