@@ -16,6 +16,8 @@
  * Errors:   NULL, or as documented per function, with errno and a line on stderr.
  * Threads:  one at a time per bloom. The ..._check functions may run in any number of threads, concurrently with one
  *           that adds and removes.
+ * Forks:    a bloom that was changed belongs to its process; a child that fork makes after that must not use it. There
+ *           add, remove and flush fail with EPERM, and freeing it does nothing.
  */
 
 #include <stddef.h>

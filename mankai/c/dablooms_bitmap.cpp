@@ -131,6 +131,9 @@ int bitmap_check(bitmap_t* bitmap, unsigned int index, long offset) {
 }
 
 int bitmap_flush(bitmap_t* bitmap) {
+  if (const Owner* owner = static_cast<BitmapHandle*>(bitmap)->owner; owner != nullptr && !owner->may_sync()) {
+    return -1;
+  }
   const auto flushed = caught([&]() -> Result<void> {
     if (Store* store = store_of(bitmap); store != nullptr) {
       return store->sync();

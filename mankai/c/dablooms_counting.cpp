@@ -11,8 +11,8 @@ CountingHandle::CountingHandle(Store opened)
       whole(&*store),
       filter(store->filter().as<CountingBloom>()),
       hash(filter->hash()),
-      shown_bitmap(bitmap_of(*store)),
-      owner(*store) {
+      owner(*store),
+      shown_bitmap(bitmap_of(*store, *owner)) {
   bitmap = &shown_bitmap;
   show_shape();
 }
@@ -109,7 +109,7 @@ int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
   EraseResult result{};
   if (!self.complaints.is_fine(caught([&] {
         return self.store->change_by(change_of(Operation::erase, digest),
-                                     [&] { result = changeable(self.filter).erase(digest); });
+                                     [&]() noexcept { result = changeable(self.filter).erase(digest); });
       }))) {
     return -1;
   }

@@ -11,8 +11,8 @@ ScalingHandle::ScalingHandle(Store opened)
       store(std::move(opened)),
       filter(store.filter().as<ScalableCountingBloom>()),
       hash(filter->hash()),
-      shown_bitmap(bitmap_of(store)),
-      owner(store) {
+      owner(store),
+      shown_bitmap(bitmap_of(store, owner)) {
   header = &shown_header;
   bitmap = &shown_bitmap;
   shown_parts.reserve(kMaxSlices);  // other threads may be reading it when a part is added
@@ -127,7 +127,7 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
   const auto removed = caught([&]() -> Result<void> {
     const NumberedKey key = self.numbered({s, len}, id);
     MANKAI_TRY(self.store.change_by(change_of(Operation::erase_with_ids, key),
-                                    [&] { result = changeable(self.filter).erase(key.digest, key.id); }));
+                                    [&]() noexcept { result = changeable(self.filter).erase(key.digest, key.id); }));
     self.show_change();
     return {};
   });
@@ -146,7 +146,7 @@ int scaling_bloom_check(scaling_bloom_t* bloom, const char* s, size_t len) {
 
 int scaling_bloom_flush(scaling_bloom_t* bloom) {
   ScalingHandle& self = handle_of(bloom);
-  if (!self.complaints.is_fine(caught([&] { return self.store.sync(); }))) {
+  if (!self.owner.may_sync() || !self.complaints.is_fine(caught([&] { return self.store.sync(); }))) {
     return -1;
   }
   self.show_flush();

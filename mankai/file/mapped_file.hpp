@@ -46,8 +46,8 @@ class MappedFile {
 
   /// Allocates the disk space between two offsets in the file. Errors: out_of_space; io. Pre: mode write.
   [[nodiscard]] Result<void> take_room(std::uint64_t from, std::uint64_t until);
-  /// Writes zeros between two offsets into the system's cache, in few large pieces: the pages that a process then
-  /// touches first take less time. Errors: io; out_of_space. Pre: mode write.
+  /// Writes zeros between two offsets into the system's cache, in few large pieces: the first touch of each page
+  /// then takes less time. Errors: io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> write_zeros(std::uint64_t from, std::uint64_t until);
   /// Releases the disk space of whole pages between two offsets, which become zeros; the file keeps its size. Returns
   /// whether the file system supports that. Threads: safe while other bytes are written. Pre: mode write.

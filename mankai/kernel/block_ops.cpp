@@ -21,7 +21,7 @@ namespace mankai::kernel {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Zero if every lane of the block has the key's bit. A byte, so that one vector pass turns a window's results into
+// Zero if every lane of the block has the key's bit. A byte, so that one vector pass turns a step's results into
 // bools.
 using Missing = std::uint8_t;
 
@@ -169,7 +169,7 @@ struct CountFresh {
   std::uint64_t* fresh;
 
   HWY_INLINE void operator()(std::size_t /*start*/, const Missing* missing, std::size_t count) const {
-    const hn::CappedTag<Missing, kNearStep> d;
+    const hn::CappedTag<Missing, kBlockLanes> d;
     std::size_t i = 0;
     for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
       *fresh += hn::CountTrue(d, hn::Ne(hn::Load(d, missing + i), hn::Zero(d)));

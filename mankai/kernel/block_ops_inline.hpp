@@ -11,7 +11,7 @@
 /// Measured in a filter of 1e5 keys (level-2 cache), ns per key with the integer hash, fast_multiblock32 of Boost.Bloom
 /// in the same run: plain -O2 1.37 by assembly and 1.9 by the table, Boost 2.1; -march=native 1.10, Boost 1.10.
 /// Inserting is slower than Boost's, which reports nothing: plain 2.0 against 1.4, native 1.55 against 1.15. Zen 4 in
-/// the same order: plain 1.82 and 2.58, native 1.57 and 1.41, inserting 2.8 and 2.0, 2.3 and 1.45.
+/// the same order: plain 1.82 and 2.58, native 1.58 and 1.36, inserting 2.8 and 2.0, 2.3 and 1.45.
 ///
 /// Inline functions that call these must be always-inline too, or the linker may keep the body from a file with other
 /// flags: illegal instructions on the wrong machine. For the same reason each set of flags has its own inline
@@ -68,7 +68,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 #if MANKAI_BLOCK_INLINE && defined(__AVX512F__) && defined(__AVX512DQ__)
 
 /// The remixed digest in every lane. Zen 4 has one scalar multiplier, which the hash keeps busy, and multiplies lanes
-/// of 64 bits in one step: a look-up takes 1.59 ns instead of 1.90. Intel's vectors take three steps. g++ 12 takes Zen
+/// of 64 bits in one step: a look-up takes 1.58 ns instead of 1.90. Intel's vectors take three steps. g++ 12 takes Zen
 /// 4 for Zen 3 with AVX-512.
 [[nodiscard, gnu::always_inline]] inline __m512i spread_remixed(Digest digest) noexcept {
 #if (defined(__tune_znver3__) || defined(__tune_znver4__)) && defined(__AVX512VL__)
@@ -158,9 +158,10 @@ alignas(64) inline constexpr std::uint64_t kLaneOnes[probes::kBlockLanes] = {1, 
 using BlockWords = std::uint64_t[probes::kBlockLanes];
 
 /// Factors that remix the digest and move each lane's field to the top.
+constexpr std::uint64_t lane_factor(unsigned lane) { return probes::kRemix << (58 - kLaneShifts[lane]); }
 alignas(64) inline constexpr std::uint64_t kLaneFactors[probes::kBlockLanes] = {
-    probes::kRemix << 42U, probes::kRemix << 36U, probes::kRemix << 30U, probes::kRemix << 24U,
-    probes::kRemix << 18U, probes::kRemix << 12U, probes::kRemix << 6U,  probes::kRemix};
+    lane_factor(0), lane_factor(1), lane_factor(2), lane_factor(3),
+    lane_factor(4), lane_factor(5), lane_factor(6), lane_factor(7)};
 static_assert(probes::kLaneBits - probes::kPositionBits == 58, "the vpsrlq below");
 
 /// As BlockOps::may_contain_one. Pre: BlockOps::inline_code is not none.
@@ -180,7 +181,7 @@ static_assert(probes::kLaneBits - probes::kPositionBits == 58, "the vpsrlq below
   return found;
 }
 
-/// The same with a product of vectors instead of the scalar one: 0.83 of the time on Zen 4, whose scalar multiplier is
+/// The same with a product of vectors instead of the scalar one: 0.87 of the time on Zen 4, whose scalar multiplier is
 /// the limit. An insertion gains nothing by it.
 [[nodiscard, gnu::always_inline]] inline bool may_contain_asm_by_factors(const std::uint64_t* words,
                                                                          std::uint64_t block_count,

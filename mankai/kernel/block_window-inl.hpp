@@ -128,7 +128,7 @@ template <bool kPrefetch, std::size_t kWindow, std::size_t kStep, class Words, c
 HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
                               const Touch& touch, const Answer& answer) {
   constexpr std::size_t kKeys = 2 * kWindow;
-  static_assert(kWindow % kStep == 0);
+  static_assert(kWindow % kStep == 0 && kStep % kBlockLanes == 0);  // vectors are aligned
   Ring<kKeys, decltype(touch(words, std::uint64_t{0}))> ring;
   const std::size_t window = std::min(kWindow, count);
   ring.prepare(source, block_count, 0, window);

@@ -11,7 +11,7 @@ inline constexpr std::size_t kNearBytes = std::size_t{1} << 20;
 
 /// Keys prepared ahead of the first touch. In cache 32 is best. Beyond it lines arrive while the previous window is
 /// visited, until the windows fill the level-1 cache: at 20 MB 64 and 96 keys take 0.97 of the time of 128, and 192
-/// keys 1.03 (Zen 4, 32 KiB).
+/// keys 1.03 (Zen 4, 32 KiB, when all stages had windows of their own).
 inline constexpr std::size_t kNearWindow = 32;
 inline constexpr std::size_t kFarWindow = 128;
 /// Keys that are prepared at once between visits. Whole windows leave the memory idle meanwhile beyond the cache: at 20
@@ -19,7 +19,8 @@ inline constexpr std::size_t kFarWindow = 128;
 /// for products: 1.2 times as long (Zen 4).
 inline constexpr std::size_t kNearStep = 8;
 inline constexpr std::size_t kFarStep = 16;
-/// Keys beyond the cache, or digests, are asked for so far ahead: inserting 1e7 of them takes 0.8 of the time (Zen 4).
+/// Beyond kNearBytes a batch requests its keys or digests so many keys before it prepares them: 1e7 integers are inserted
+/// in 0.8 of the time (Zen 4).
 inline constexpr std::size_t kSourceAhead = 256;
 
 /// Lines requested ahead of fingerprints and of values with keys, for any k.

@@ -131,16 +131,43 @@ TEST_F(JournalTest, zeros_are_written_ahead_where_the_disk_has_nothing_more_than
   EXPECT_EQ(sequences(reader).size(), 2U * kRecords);
 }
 
+// A resumed journal begins its zeros behind its last record, wherever that ends.
+TEST_F(JournalTest, zeros_written_ahead_spare_records) {
+  constexpr int kRecords = 20'003;  // 320 KB
+  CountingCalls calls;
+  std::uint64_t end = 0;
+  Superblock superblock{};
+  {
+    JournalWriter journal = JournalWriter::create(path_, kStoreId, 1, calls).value();
+    calls.fail(test::Failure::short_transfer, 0, false, "pwrite");
+    append(journal, kRecords);
+    end = journal.end();
+    superblock = JournalReader::open(bytes().bytes())->superblock();
+  }
+  EXPECT_TRUE(calls.has_failed());
+  JournalWriter journal = JournalWriter::resume(path_, superblock, end, kRecords + 1, calls).value();
+  const std::size_t before = calls.bytes_written;
+  calls.fail(test::Failure::interrupted, 1, false, "pwrite");
+  append(journal, kRecords);
+  EXPECT_GT(calls.bytes_written, before);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader).size(), 2U * kRecords);
+  EXPECT_EQ(reader.end()->reason, "");
+}
+
 TEST_F(JournalTest, zeros_that_cannot_be_written_refuse_the_record_that_needs_room) {
   CountingCalls calls;
   JournalWriter journal = JournalWriter::create(path_, kStoreId, 1, calls).value();
   calls.fail(test::Failure::no_space, 0, true, "pwrite");
   const std::uint64_t digest = 1;
   const Change change{.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+  constexpr std::size_t kMoreThanFits = 20'000;
   std::size_t records = 0;
-  while (journal.append(change, {})) {
+  while (records < kMoreThanFits && journal.append(change, {})) {
     ++records;
   }
+  ASSERT_LT(records, kMoreThanFits);
   EXPECT_EQ(calls.failed(), "pwrite");
   calls.stop();
   ASSERT_TRUE(journal.append(change, {}));

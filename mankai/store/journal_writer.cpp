@@ -149,7 +149,8 @@ Result<void> JournalWriter::allocate(std::uint64_t until) {
 }
 
 // Where the system's cache has large pages (ext4 of Linux 6.18), one that was written at once is mapped at once: 4 to
-// 8 ns less per record. But each sync then writes all of it, so only if many pages are written between two syncs.
+// 8 ns less per record; on tmpfs 1 ns more; not measured elsewhere. But each sync, or the system's own writing, then
+// writes all of it, so only if many pages are written between two syncs.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   if (has_room(bytes)) {
     return {};
@@ -161,7 +162,8 @@ Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   }
   const std::uint64_t until = std::min(allocated_until_, align_up(needed, kFirstFileBytes));
   if (last_durable_ == durable_at_reserve_) {
-    MANKAI_TRY(file_.write_zeros(room_until_, until));
+    // Of a record that is larger, only the end.
+    MANKAI_TRY(file_.write_zeros(std::max(room_until_, until - kFirstFileBytes), until));
   }
   durable_at_reserve_ = last_durable_;
   room_until_ = until;

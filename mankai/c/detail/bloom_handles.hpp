@@ -17,17 +17,8 @@
 
 namespace mankai::c {
 
-/// A separate bitmap_t, or the one in a bloom.
-struct BitmapHandle : bitmap_t {
-  Store* store = nullptr;  ///< of the bloom; null: separate
-};
-
-[[nodiscard]] inline BitmapHandle bitmap_of(Store& store) noexcept {
-  return {{.bytes = 0, .fd = -1, .array = nullptr}, &store};
-}
-
 /// The process that has changed a bloom, if one has. A forked child must not change its copy of the bloom, nor close the
-/// file: both would damage what the parent changes.
+/// file: both would damage what the parent changes. Nor sync it: an error is reported to one of the two only.
 class Owner {
  public:
   explicit Owner(const Store& store) noexcept
@@ -36,11 +27,18 @@ class Owner {
   /// Before a change. Returns false, and sets errno to EPERM, in a child of the owner.
   [[nodiscard]] bool may_change() noexcept {
     if (const std::uint32_t forks = fork_count.load(std::memory_order_relaxed); forks_ != forks) [[unlikely]] {
-      if (forks_ != kNobody) {
-        errno = EPERM;
+      if (!may_sync()) {
         return false;
       }
       forks_ = forks;
+    }
+    return true;
+  }
+  /// The same before a sync.
+  [[nodiscard]] bool may_sync() const noexcept {
+    if (is_another_process()) [[unlikely]] {
+      errno = EPERM;
+      return false;
     }
     return true;
   }
@@ -53,6 +51,16 @@ class Owner {
 
   std::uint32_t forks_;
 };
+
+/// A separate bitmap_t, or the one in a bloom.
+struct BitmapHandle : bitmap_t {
+  Store* store = nullptr;  ///< of the bloom; null: separate
+  const Owner* owner = nullptr;
+};
+
+[[nodiscard]] inline BitmapHandle bitmap_of(Store& store, const Owner& owner) noexcept {
+  return {{.bytes = 0, .fd = -1, .array = nullptr}, &store, &owner};
+}
 
 /// Before the filter is read.
 inline void apply_pending(const Store& store) noexcept {
@@ -99,9 +107,9 @@ struct CountingHandle : counting_bloom_t {
   const CountingBloom* filter;
   SingleHasher hash;
   counting_bloom_header_t shown_header{};
+  std::optional<Owner> owner;  ///< with `store`
   BitmapHandle shown_bitmap{};
   Complaints complaints;
-  std::optional<Owner> owner;  ///< with `store`
 
  private:
   void show_shape() noexcept;
@@ -139,11 +147,11 @@ struct ScalingHandle : scaling_bloom_t {
   const ScalableCountingBloom* filter;
   SingleHasher hash;
   scaling_bloom_header_t shown_header{};
+  Owner owner;
   BitmapHandle shown_bitmap{};
   std::vector<std::unique_ptr<CountingHandle>> parts;
   std::vector<counting_bloom_t*> shown_parts;
   Complaints complaints;
-  Owner owner;
 
  private:
   void show_parts();

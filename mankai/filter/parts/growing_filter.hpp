@@ -128,8 +128,9 @@ class GrowingFilter {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       sealed.push_back(slices_[i].seal());
     }
-    mutable_header().keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
-    return sliced_parts(mutable_header(), sealed);
+    sealed_ = header();
+    sealed_.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    return sliced_parts(sealed_, sealed);
   }
   /// The outer header, for copying sub-filters piece by piece (seal_outer, their sealed_header). Checksum, sizes and
   /// slice count are current, the slice order is not. Threads: not beside inserts.
@@ -459,6 +460,7 @@ class GrowingFilter {
   }
 
   ImageHeader header_;
+  ImageHeader sealed_{};  ///< of seal_parts, not in header_: to_bytes() may be reading that on another thread
   Region backing_;
   SliceList<Slice> slices_;
   Memory memory_;

@@ -106,7 +106,7 @@ Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes)
 }
 
 Result<void> Store::Impl::change(const Change& change, ApplyFunction* apply, const void* context) {
-  MANKAI_DCHECK(!readers_need_lock_);
+  MANKAI_ASSERT(!readers_need_lock_ && change.keys != 0);
   bool must_wait = false;
   {
     const std::scoped_lock lock(change_mutex_);
