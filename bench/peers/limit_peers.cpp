@@ -1,6 +1,6 @@
 // What the machine allows at best: one random line per key and nothing else, in as much memory as our blocked filter
-// takes, for URLs by their hash, for integers without and with it; single inserts that only set the bits of our layout; for URLs the hash alone, ours and
-// XXH3 of one key after the other.
+// takes, for URLs by their hash, for integers without and with it; single inserts that only set the bits of our layout;
+// for URLs the hash alone, ours and XXH3 of one key after the other.
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -77,8 +77,8 @@ struct LineTouch {
   }
 };
 
-// One random line, by our hash of integers: what a single look-up cannot leave out, since cheaper hashes miss the rate on
-// regular keys (docs/dead-ends.md).
+// One random line, by our hash of integers: what a single look-up cannot leave out, since cheaper hashes miss the rate
+// on regular keys (docs/dead-ends.md).
 struct HashAndLine {
   LineTouch<Integer> touched;
 

@@ -19,8 +19,8 @@ inline constexpr std::size_t kFarWindow = 128;
 /// for products: 1.2 times as long (Zen 4).
 inline constexpr std::size_t kNearStep = 8;
 inline constexpr std::size_t kFarStep = 16;
-/// Beyond kNearBytes a batch requests its keys or digests so many keys before it prepares them: 1e7 integers are inserted
-/// in 0.8 of the time (Zen 4).
+/// Beyond kNearBytes a batch requests its keys or digests so many keys before it prepares them: 1e7 integers are
+/// inserted in 0.8 of the time (Zen 4).
 inline constexpr std::size_t kSourceAhead = 256;
 
 /// Lines requested ahead of fingerprints and of values with keys, for any k.

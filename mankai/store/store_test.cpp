@@ -455,7 +455,8 @@ TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
 }
 
 TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
-  for (const std::string spec : {"counting-bloom:keys=200000,fpr=0.01,seed=7", "scalable-bloom:keys=20000,fpr=0.01,seed=7"}) {
+  for (const std::string spec :
+       {"counting-bloom:keys=200000,fpr=0.01,seed=7", "scalable-bloom:keys=20000,fpr=0.01,seed=7"}) {
     Store store = make(spec, {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{64} << 10});
     const Keys keys = numbered_keys(0, 200'000);
     const Views views = views_of(keys);

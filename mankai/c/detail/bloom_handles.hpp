@@ -17,8 +17,8 @@
 
 namespace mankai::c {
 
-/// The process that has changed a bloom, if one has. A forked child must not change its copy of the bloom, nor close the
-/// file: both would damage what the parent changes. Nor sync it: an error is reported to one of the two only.
+/// The process that has changed a bloom, if one has. A forked child must not change its copy of the bloom, nor close
+/// the file: both would damage what the parent changes. Nor sync it: an error is reported to one of the two only.
 class Owner {
  public:
   explicit Owner(const Store& store) noexcept
