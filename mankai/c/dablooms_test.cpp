@@ -502,6 +502,20 @@ TEST_F(Dablooms, a_bloom_changed_or_freed_in_a_child_process_stays_as_it_is) {
   EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 5000), 0U);
 }
 
+TEST_F(Dablooms, a_bloom_freed_or_flushed_in_a_child_without_fork_handlers_stays_as_it_is) {
+  {
+    const Scaling bloom = make_with(20);
+    EXPECT_EQ(
+        test::in_child([&] { return scaling_bloom_flush(bloom.get()) == -1 && free_scaling_bloom(bloom.get()) == 0; },
+                       ::_Fork),
+        0);
+    for (std::uint64_t i = 20; i < 5000; ++i) {
+      ASSERT_EQ(add(bloom, key_of(i), i), 1);
+    }
+  }
+  EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, path_.c_str())), 0, 5000), 0U);
+}
+
 TEST_F(Dablooms, a_counting_bloom_is_not_changed_in_a_child_process) {
   const Counting bloom(new_counting_bloom(kCapacity, kRate, path_.c_str()));
   ASSERT_NE(bloom, nullptr);

@@ -8,9 +8,10 @@
 
 namespace mankai::test {
 
-/// Runs `use` in a child process; returns its exit code.
-inline int in_child(const std::function<bool()>& use) {
-  const pid_t child = ::fork();
+/// Runs `use` in a child process; returns its exit code. `start` is fork(), or _Fork(), which calls no handlers of
+/// pthread_atfork().
+inline int in_child(const std::function<bool()>& use, pid_t (*start)() noexcept = ::fork) {
+  const pid_t child = start();
   if (child == 0) {
     ::_exit(use() ? 0 : 1);
   }

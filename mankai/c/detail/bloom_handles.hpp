@@ -2,6 +2,8 @@
 
 /// The handles of dablooms.h: each is one of its public structs, followed by private members.
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -21,16 +23,19 @@ namespace mankai::c {
 /// the file: both would damage what the parent changes. Nor sync it: an error is reported to one of the two only.
 class Owner {
  public:
-  explicit Owner(const Store& store) noexcept
-      : forks_(store.recovery().had_journal ? fork_count.load(std::memory_order_relaxed) : kNobody) {}
+  explicit Owner(const Store& store) noexcept {
+    if (store.recovery().had_journal) {
+      claim();
+    }
+  }
 
   /// Before a change. Returns false, and sets errno to EPERM, in a child of the owner.
   [[nodiscard]] bool may_change() noexcept {
-    if (const std::uint32_t forks = fork_count.load(std::memory_order_relaxed); forks_ != forks) [[unlikely]] {
+    if (forks_ != fork_count.load(std::memory_order_relaxed)) [[unlikely]] {
       if (!may_sync()) {
         return false;
       }
-      forks_ = forks;
+      claim();
     }
     return true;
   }
@@ -42,14 +47,19 @@ class Owner {
     }
     return true;
   }
-  [[nodiscard]] bool is_another_process() const noexcept {
-    return forks_ != kNobody && forks_ != fork_count.load(std::memory_order_relaxed);
-  }
+  /// Also after _Fork() and system calls, which fork_count does not see.
+  [[nodiscard]] bool is_another_process() const noexcept { return pid_ != kNobody && pid_ != ::getpid(); }
 
  private:
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  static constexpr pid_t kNobody = 0;
 
-  std::uint32_t forks_;
+  void claim() noexcept {
+    forks_ = fork_count.load(std::memory_order_relaxed);
+    pid_ = ::getpid();
+  }
+
+  std::uint32_t forks_ = ~std::uint32_t{0};  ///< when it was claimed
+  pid_t pid_ = kNobody;
 };
 
 /// A separate bitmap_t, or the one in a bloom.
