@@ -1,4 +1,3 @@
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -7,6 +6,7 @@
 #include <thread>
 
 #include "mankai/c/c_test_support.hpp"
+#include "tests/support/child_process.hpp"
 
 namespace mankai::c {
 namespace {
@@ -100,17 +100,13 @@ TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
   bool repeat = true;
   ASSERT_EQ(mankai_seen_observe_one(seen, "a", 1, &repeat), MANKAI_OK);
   EXPECT_FALSE(repeat);
-  const pid_t child = fork();
-  if (child == 0) {
-    bool of_parent = false;
-    bool of_child = true;
-    const bool is_fine = mankai_seen_observe_one(seen, "a", 1, &of_parent) == MANKAI_OK && of_parent &&
-                         mankai_seen_observe_one(seen, "b", 1, &of_child) == MANKAI_OK && !of_child;
-    _exit(is_fine ? 0 : 1);  // without closing: as a process that is killed
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::in_child([&] {  // without closing: as a process that is killed
+              bool of_parent = false;
+              bool of_child = true;
+              return mankai_seen_observe_one(seen, "a", 1, &of_parent) == MANKAI_OK && of_parent &&
+                     mankai_seen_observe_one(seen, "b", 1, &of_child) == MANKAI_OK && !of_child;
+            }),
+            0);
   ASSERT_EQ(mankai_seen_observe_one(seen, "b", 1, &repeat), MANKAI_OK);
   EXPECT_TRUE(repeat) << "the child's key";
   mankai_seen* alone = nullptr;
@@ -158,18 +154,14 @@ TEST(CSeen, a_child_does_not_wait_for_calls_of_its_parent) {
     const std::jthread two(work);
     for (int i = 0; i < 20; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      const pid_t child = fork();
-      if (child == 0) {
+      const int status = test::in_child([&] {
         alarm(60);
         bool is_repeat = false;
         bool is_there = false;
-        const bool is_fine = mankai_seen_may_contain_one(seen, "x", 1, &is_there) == MANKAI_OK &&
-                             mankai_seen_observe_one(seen, "x", 1, &is_repeat) == MANKAI_OK && is_repeat == (i != 0) &&
-                             mankai_seen_close(seen) == MANKAI_OK;
-        _exit(is_fine ? 0 : 1);
-      }
-      int status = -1;
-      EXPECT_EQ(waitpid(child, &status, 0), child);
+        return mankai_seen_may_contain_one(seen, "x", 1, &is_there) == MANKAI_OK &&
+               mankai_seen_observe_one(seen, "x", 1, &is_repeat) == MANKAI_OK && is_repeat == (i != 0) &&
+               mankai_seen_close(seen) == MANKAI_OK;
+      });
       EXPECT_EQ(status, 0) << i;
     }
     is_done = true;

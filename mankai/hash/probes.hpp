@@ -17,6 +17,10 @@ inline constexpr unsigned kBlockBits = kBlockLanes * kLaneBits;
 /// Each lane's position is six bits of the remixed digest, the first at bit 16.
 inline constexpr unsigned kPositionBits = 6;
 inline constexpr unsigned kFirstPositionShift = 16;
+/// The first bit of each lane's position, for vectors.
+alignas(64) inline constexpr std::uint64_t kLaneShifts[kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
+static_assert(kLaneShifts[0] == kFirstPositionShift);
+static_assert(kLaneShifts[kBlockLanes - 1] == kFirstPositionShift + (kBlockLanes - 1) * kPositionBits);
 
 /// 2^64 divided by the golden ratio, made odd: the multiplier of Fibonacci hashing [Knuth1998, 6.4]. A bijection on 64
 /// bits whose high bits depend on all lower ones.

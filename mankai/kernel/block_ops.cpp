@@ -84,7 +84,7 @@ using BlockVector = hn::Vec<BlockTag>;
 
 // The bits of one key in the lanes from `lane` on.
 HWY_INLINE BlockVector lane_bits(BlockTag d, std::uint64_t fields, std::size_t lane) {
-  const BlockVector positions = hn::And(hn::Shr(hn::Set(d, fields), hn::Load(d, kFieldShifts + lane)),
+  const BlockVector positions = hn::And(hn::Shr(hn::Set(d, fields), hn::Load(d, probes::kLaneShifts + lane)),
                                         hn::Set(d, std::uint64_t{probes::kLaneBits - 1}));
   return hn::Shl(hn::Set(d, std::uint64_t{1}), positions);
 }

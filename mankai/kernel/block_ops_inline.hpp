@@ -54,11 +54,6 @@ inline namespace MANKAI_BLOCK_FLAGS {
 
 #if MANKAI_BLOCK_INLINE || MANKAI_BLOCK_ASM
 
-/// First bit of each lane's position in the remixed digest.
-alignas(64) inline constexpr std::uint64_t kLaneShifts[probes::kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
-static_assert(kLaneShifts[0] == probes::kFirstPositionShift);
-static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
-
 [[nodiscard, gnu::always_inline]] inline std::uint64_t first_word(std::uint64_t block_count, Digest digest) noexcept {
   return probes::block_index(digest, block_count) * probes::kBlockLanes;
 }
@@ -82,7 +77,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 /// The bits of a key in its block.
 [[nodiscard, gnu::always_inline]] inline __m512i block_bits_here(Digest digest) noexcept {
-  const __m512i shifts = _mm512_load_si512(kLaneShifts);
+  const __m512i shifts = _mm512_load_si512(probes::kLaneShifts);
   // Rotation ignores all but six bits of a field. The masked forms, with all lanes, are the same instructions; g++ 12
   // warns inside the unmasked ones.
   const __m512i fields = _mm512_maskz_srlv_epi64(__mmask8{0xff}, spread_remixed(digest), shifts);
@@ -123,9 +118,9 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
                                                                Digest digest) noexcept {
   const auto* const block = reinterpret_cast<const __m256i*>(words + first_word(block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);
-  const __m256i missing =
-      _mm256_or_si256(_mm256_andnot_si256(_mm256_load_si256(block), lane_bits_here(remixed, kLaneShifts)),
-                      _mm256_andnot_si256(_mm256_load_si256(block + 1), lane_bits_here(remixed, kLaneShifts + 4)));
+  const __m256i missing = _mm256_or_si256(
+      _mm256_andnot_si256(_mm256_load_si256(block), lane_bits_here(remixed, probes::kLaneShifts)),
+      _mm256_andnot_si256(_mm256_load_si256(block + 1), lane_bits_here(remixed, probes::kLaneShifts + 4)));
   return _mm256_testz_si256(missing, missing) != 0;
 }
 
@@ -135,7 +130,8 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
   auto* const block = reinterpret_cast<__m256i*>(words + first_word(block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);
   const __m256i before[2] = {_mm256_load_si256(block), _mm256_load_si256(block + 1)};
-  const __m256i bits[2] = {lane_bits_here(remixed, kLaneShifts), lane_bits_here(remixed, kLaneShifts + 4)};
+  const __m256i bits[2] = {lane_bits_here(remixed, probes::kLaneShifts),
+                           lane_bits_here(remixed, probes::kLaneShifts + 4)};
   _mm256_store_si256(block, _mm256_or_si256(before[0], bits[0]));
   _mm256_store_si256(block + 1, _mm256_or_si256(before[1], bits[1]));
   const __m256i missing =
@@ -158,7 +154,7 @@ alignas(64) inline constexpr std::uint64_t kLaneOnes[probes::kBlockLanes] = {1, 
 using BlockWords = std::uint64_t[probes::kBlockLanes];
 
 /// Factors that remix the digest and move each lane's field to the top.
-constexpr std::uint64_t lane_factor(unsigned lane) { return probes::kRemix << (58 - kLaneShifts[lane]); }
+constexpr std::uint64_t lane_factor(unsigned lane) { return probes::kRemix << (58 - probes::kLaneShifts[lane]); }
 alignas(64) inline constexpr std::uint64_t kLaneFactors[probes::kBlockLanes] = {
     lane_factor(0), lane_factor(1), lane_factor(2), lane_factor(3),
     lane_factor(4), lane_factor(5), lane_factor(6), lane_factor(7)};
@@ -176,7 +172,8 @@ static_assert(probes::kLaneBits - probes::kPositionBits == 58, "the vpsrlq below
       "vptestnmq %[block], %%zmm16, %%k1\n\t"
       "kortestb %%k1, %%k1"
       : "=@ccz"(found)
-      : [remixed] "r"(probes::remix(digest)), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes), [block] "m"(block)
+      :
+      [remixed] "r"(probes::remix(digest)), [shifts] "m"(probes::kLaneShifts), [ones] "m"(kLaneOnes), [block] "m"(block)
       : MANKAI_BLOCK_CLOBBERS);
   return found;
 }
@@ -216,7 +213,7 @@ static_assert(probes::kLaneBits - probes::kPositionBits == 58, "the vpsrlq below
       "vmovdqa64 %%zmm16, %[block]\n\t"
       "kortestb %%k1, %%k1"
       : "=@ccz"(found), [block] "+m"(block)
-      : [remixed] "r"(probes::remix(digest)), [shifts] "m"(kLaneShifts), [ones] "m"(kLaneOnes)
+      : [remixed] "r"(probes::remix(digest)), [shifts] "m"(probes::kLaneShifts), [ones] "m"(kLaneOnes)
       : MANKAI_BLOCK_CLOBBERS);
   return found;
 }

@@ -32,11 +32,6 @@ using probes::kBlockLanes;
 // The usual result of a visit to a key's block. A byte, so that one vector pass turns the results of a step into bools.
 using Outcome = std::uint8_t;
 
-// First bit of each lane's field in the remixed digest.
-alignas(64) constexpr std::uint64_t kFieldShifts[kBlockLanes] = {16, 22, 28, 34, 40, 46, 52, 58};
-static_assert(kFieldShifts[0] == probes::kFirstPositionShift);
-static_assert(kFieldShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * probes::kPositionBits);
-
 #if HWY_TARGET == HWY_AVX3_DL
 
 // What a visit gets of the remixed digest: its eight fields, each in a byte, fetched for eight keys by one
@@ -45,7 +40,7 @@ static_assert(kFieldShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 *
 constexpr std::uint64_t kFieldBytes = [] {
   std::uint64_t bytes = 0;
   for (unsigned lane = 0; lane < kBlockLanes; ++lane) {
-    bytes |= kFieldShifts[lane] << (8 * lane);
+    bytes |= probes::kLaneShifts[lane] << (8 * lane);
   }
   return bytes;
 }();
@@ -67,7 +62,7 @@ HWY_INLINE __m512i lane_fields(std::uint64_t fields) {
 #if HWY_TARGET == HWY_AVX3
 HWY_INLINE DigestVector fields_of(DigestTag /*d*/, DigestVector remixed) { return remixed; }
 HWY_INLINE __m512i lane_fields(std::uint64_t remixed) {
-  return _mm512_srlv_epi64(_mm512_set1_epi64(static_cast<long long>(remixed)), _mm512_load_si512(kFieldShifts));
+  return _mm512_srlv_epi64(_mm512_set1_epi64(static_cast<long long>(remixed)), _mm512_load_si512(probes::kLaneShifts));
 }
 #endif
 HWY_INLINE std::uint64_t fields_of(std::uint64_t remixed) { return remixed; }

@@ -133,7 +133,7 @@ using CountTag = hn::CappedTag<std::uint64_t, kBlockLanes>;
 using CountVector = hn::Vec<CountTag>;
 
 HWY_INLINE CountVector counter_starts(CountTag d, std::uint64_t fields, std::size_t lane) {
-  return hn::And(hn::Shr(hn::Set(d, fields), hn::Load(d, kFieldShifts + lane)), hn::Set(d, kCounterStarts));
+  return hn::And(hn::Shr(hn::Set(d, fields), hn::Load(d, probes::kLaneShifts + lane)), hn::Set(d, kCounterStarts));
 }
 
 HWY_INLINE CountVector at_counters(CountTag d, std::uint64_t value, CountVector starts) {

@@ -20,6 +20,7 @@
 #include "mankai/filter/parts/image_format.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "mankai/store/shared_format.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/failing_calls.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
@@ -556,14 +557,11 @@ TEST_F(SharedFilterTest, a_child_of_a_fork_opens_the_file_again) {
 
 TEST_F(SharedFilterTest, a_child_that_calls_nothing_leaves_its_parents_filter_alone) {
   SharedFilter shared = opened();
-  const pid_t child = ::fork();
-  if (child == 0) {
-    {
-      const SharedFilter destroyed = std::move(shared);
-    }
-    ::_exit(0);
-  }
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(test::in_child([&] {
+              const SharedFilter destroyed = std::move(shared);
+              return true;
+            }),
+            0);
   EXPECT_EQ(Store::open(path()).error().code, ErrorCode::locked);
   EXPECT_EQ(observed(shared, 0, 10), 0U);
   EXPECT_EQ(files(), 2U);

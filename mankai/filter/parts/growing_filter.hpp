@@ -128,15 +128,13 @@ class GrowingFilter {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       sealed.push_back(slices_[i].seal());
     }
-    sealed_ = header();
-    sealed_.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    sealed_ = counted_header();
     return sliced_parts(sealed_, sealed);
   }
   /// The outer header, for copying sub-filters piece by piece (seal_outer, their sealed_header). Checksum, sizes and
   /// slice count are current, the slice order is not. Threads: not beside inserts.
   [[nodiscard]] ImageHeader sealed_header() const noexcept {
-    ImageHeader outer = header();
-    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    ImageHeader outer = counted_header();
     outer.cells_bytes = image_bytes() - sizeof(ImageHeader);
     outer.kind_state[kSliceCount] = slice_count();
     outer.kind_state[kSliceOrder] = 0;
@@ -156,8 +154,7 @@ class GrowingFilter {
       sealed.emplace_back(place);
       offset += static_cast<std::size_t>(slice_bytes(place.size()));
     }
-    ImageHeader outer = header();
-    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    ImageHeader outer = counted_header();
     seal_outer(outer, sealed);
     std::memcpy(out.data(), &outer, sizeof(outer));
     return out;
@@ -305,6 +302,12 @@ class GrowingFilter {
 
   [[nodiscard]] const ImageHeader& header() const noexcept { return header_; }
   [[nodiscard]] ImageHeader& mutable_header() noexcept { return header_; }
+  /// With the current count of keys.
+  [[nodiscard]] ImageHeader counted_header() const noexcept {
+    ImageHeader counted = header_;
+    counted.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    return counted;
+  }
 
   [[nodiscard]] SliceList<Slice>& slices() noexcept { return slices_; }
   [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }

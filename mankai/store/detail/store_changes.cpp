@@ -96,27 +96,15 @@ Result<void> Store::Impl::mark_file(FileState state) {
 }
 
 Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
-  bool must_wait = false;
-  {
-    const std::scoped_lock lock(change_mutex_);
-    MANKAI_TRY(change_window(change, is_in_batch_, [&] { return apply_now(change, outcomes); }));
-    must_wait = waits_for_disk();
-  }
-  return finish(must_wait);
+  return change_alone(change, [&] { return apply_now(change, outcomes); });
 }
 
 Result<void> Store::Impl::change(const Change& change, ApplyFunction* apply, const void* context) {
   MANKAI_ASSERT(!readers_need_lock_ && change.keys != 0);
-  bool must_wait = false;
-  {
-    const std::scoped_lock lock(change_mutex_);
-    MANKAI_TRY(change_window(change, is_in_batch_, [&]() -> Result<void> {
-      apply(context);
-      return {};
-    }));
-    must_wait = waits_for_disk();
-  }
-  return finish(must_wait);
+  return change_alone(change, [&]() -> Result<void> {
+    apply(context);
+    return {};
+  });
 }
 
 Result<void> Store::Impl::change_later(const Change& change) {

@@ -151,6 +151,17 @@ class Store::Impl {
   /// Makes a change by `apply()`, which returns a Result<void>.
   template <class Apply>
   [[gnu::always_inline]] Result<void> change_window(const Change& change, bool more_follows, const Apply& apply);
+  /// The same for a whole request: takes change_mutex_, and waits for the disk if it must.
+  template <class Apply>
+  [[gnu::always_inline]] Result<void> change_alone(const Change& change, const Apply& apply) {
+    bool must_wait = false;
+    {
+      const std::scoped_lock lock(change_mutex_);
+      MANKAI_TRY(change_window(change, is_in_batch_, apply));
+      must_wait = waits_for_disk();
+    }
+    return finish(must_wait);
+  }
   [[gnu::cold]] Result<void> undo(const Change& change, const JournalWriter::Place& before, const Error& error);
   [[gnu::cold]] Result<void> give_up_growth();
   Result<void> append_commit(std::string_view position);
