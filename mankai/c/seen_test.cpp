@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -127,7 +125,7 @@ TEST(CSeen, processes_share_a_memory_also_over_a_fork) {
 }
 
 /// Goal: a child is never blocked by calls of its parent's threads. Method: the parent forks while two threads are in
-/// batches, syncs and queries almost always; a blocked child is ended by its alarm.
+/// batches, syncs and queries almost always.
 TEST(CSeen, a_child_does_not_wait_for_calls_of_its_parent) {
   const Folder folder;
   auto options = sized<mankai_file_options>();
@@ -155,7 +153,6 @@ TEST(CSeen, a_child_does_not_wait_for_calls_of_its_parent) {
     for (int i = 0; i < 20; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const int status = test::in_child([&] {
-        alarm(60);
         bool is_repeat = false;
         bool is_there = false;
         return mankai_seen_may_contain_one(seen, "x", 1, &is_there) == MANKAI_OK &&

@@ -11,6 +11,7 @@ import os
 import pathlib
 import pickle
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ except ImportError:
 
 URLS = [f"https://example.org/pages/{number}?q={number * 7}" for number in range(5000)]
 OTHERS = [f"https://example.net/other/{number}" for number in range(5000)]
+IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 class FolderTest(unittest.TestCase):
@@ -599,7 +601,7 @@ class FilterTest(FolderTest):
         for number in range(4):
             self.assertTrue(all(made.contains_many([f"{number} {key}" for key in URLS])))
 
-    @unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "the sanitizer's malloc does not count")
+    @unittest.skipIf(IS_SANITIZED, "the sanitizer's malloc does not count")
     def test_objects_are_freed(self):
         """Bytes in use, as malloc counts them, do not grow with the rounds."""
         program = f"""
@@ -652,7 +654,7 @@ print(min(growths))
 
 class ForkTest(FolderTest):
     def child(self, work):
-        """Runs work() in a child and returns what it wrote."""
+        """Runs work() in a child and returns what it wrote: nothing if it had to be killed, after a minute."""
         read, write = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -664,6 +666,8 @@ class ForkTest(FolderTest):
                 os.write(write, repr(error).encode())
             os._exit(0)
         os.close(write)
+        if not select.select([read], [], [], 60)[0]:
+            os.kill(process, signal.SIGKILL)
         with os.fdopen(read, "rb") as pipe:
             text = pipe.read().decode()
         os.waitpid(process, 0)
@@ -687,6 +691,8 @@ class ForkTest(FolderTest):
         with mankai.Seen(path) as again:
             self.assertEqual(again.contains_many(["a", "b"]), [True, True])
 
+    # AddressSanitizer of g++ 12 leaves the locks of its malloc as they were at the fork.
+    @unittest.skipIf(IS_SANITIZED, "the sanitizer's malloc may block in the child of a process with threads")
     def test_a_child_does_not_wait_for_calls_of_its_parent(self):
         seen = mankai.Seen(self.folder / "shared.mk", keys=100000, fpr=1e-6, sharing="processes")
         keys = [str(number) for number in range(20000)]
@@ -697,7 +703,6 @@ class ForkTest(FolderTest):
                 seen.observe_many(keys)
 
         def work():
-            signal.alarm(60)
             repeat = seen.observe("x")
             seen.close()
             return str(repeat)
