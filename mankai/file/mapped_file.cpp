@@ -99,10 +99,13 @@ Result<void> MappedFile::remap(std::size_t bytes) {
 Result<void> MappedFile::grow_file(std::size_t bytes) {
   const auto from = static_cast<off_t>(bytes_.size());
   const auto more = static_cast<off_t>(bytes - bytes_.size());
-  if (uninterrupted([&] { return file_.calls().fallocate(file_.get(), from, more); }) != 0) {
-    return system_error(path_ + ": cannot extend");
+  if (uninterrupted([&] { return file_.calls().fallocate(file_.get(), from, more); }) == 0) {
+    return {};
   }
-  return {};
+  auto refused = system_error(path_ + ": cannot extend");
+  // Some file systems keep what they found before the disk was full.
+  static_cast<void>(file_.calls().ftruncate(file_.get(), from));
+  return refused;
 }
 
 Result<void> MappedFile::grow(std::size_t bytes) {

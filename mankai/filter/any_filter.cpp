@@ -129,7 +129,7 @@ std::uint64_t AnyFilter::capacity_keys() const noexcept { return body_->capacity
 std::uint64_t AnyFilter::image_bytes() const noexcept { return body_->image_bytes(); }
 Hasher AnyFilter::hasher() const noexcept { return body_->hasher(); }
 std::uint8_t AnyFilter::canonical_version() const noexcept { return body_->canonical_version(); }
-std::vector<std::span<const std::byte>> AnyFilter::seal_parts() noexcept { return body_->seal_parts(); }
+std::vector<std::span<const std::byte>> AnyFilter::seal_parts() { return body_->seal_parts(); }
 std::vector<std::byte> AnyFilter::to_bytes() const { return body_->to_bytes(); }
 Result<void> AnyFilter::verify() const { return body_->verify(); }
 

@@ -153,7 +153,7 @@ class AnyFilter {
   [[nodiscard]] std::uint8_t canonical_version() const noexcept;
 
   /// The image's pieces with current checksums. Threads: not beside changes.
-  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept;
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts();
   /// Copies the image. Threads: as a reader; beside a writer that grows the filter, the copy may exceed image_bytes().
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
   /// Checks the cells of a filter opened with Trust::fast. Errors: corrupt.

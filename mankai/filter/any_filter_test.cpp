@@ -67,6 +67,8 @@ TEST(Spec, malformed_text_is_an_error_that_names_it) {
                            "layered-url-bloom:layering=both",
                            "bloom:addressing=x",
                            "keys=5,,fpr=0.1",
+                           "keys=5,keys=5",
+                           "bloom:k=7,fpr=0.1,k=8",
                            "keys=18446744073709551616"}) {
     const auto spec = parse_spec(text);
     if (std::string_view(text) == "blocked-bloom:") {

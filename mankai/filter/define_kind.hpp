@@ -286,7 +286,7 @@ class KindBody final : public FilterBody {
   [[nodiscard]] std::uint64_t image_bytes() const noexcept override { return filter_.image_bytes(); }
   [[nodiscard]] Hasher hasher() const noexcept override { return filter_.hasher(); }
   [[nodiscard]] std::uint8_t canonical_version() const noexcept override { return filter_.canonical_version(); }
-  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept override { return filter_.seal_parts(); }
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() override { return filter_.seal_parts(); }
   [[nodiscard]] std::vector<std::byte> to_bytes() const override { return filter_.to_bytes(); }
   [[nodiscard]] Result<void> verify() const override { return filter_.verify(); }
 

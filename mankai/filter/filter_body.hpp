@@ -51,7 +51,7 @@ class FilterBody {
   [[nodiscard]] virtual std::uint64_t image_bytes() const noexcept = 0;
   [[nodiscard]] virtual Hasher hasher() const noexcept = 0;
   [[nodiscard]] virtual std::uint8_t canonical_version() const noexcept = 0;
-  [[nodiscard]] virtual std::vector<std::span<const std::byte>> seal_parts() noexcept = 0;
+  [[nodiscard]] virtual std::vector<std::span<const std::byte>> seal_parts() = 0;
   [[nodiscard]] virtual std::vector<std::byte> to_bytes() const = 0;
   [[nodiscard]] virtual Result<void> verify() const = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include "mankai/filter/detail/option_text.hpp"
 
@@ -121,6 +122,7 @@ Result<FilterSpec> parse_spec(std::string_view text) {
     MANKAI_ASSIGN(spec.kind, parse_kind(text.substr(0, colon)));
     options = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   }
+  std::vector<std::string_view> given;
   while (!options.empty()) {
     const std::string_view option = options.substr(0, options.find(','));
     options.remove_prefix(std::min(options.size(), option.size() + 1));
@@ -128,7 +130,12 @@ Result<FilterSpec> parse_spec(std::string_view text) {
     if (equals == std::string_view::npos) {
       return bad("option", option, "name=value");
     }
-    MANKAI_TRY(apply(spec, option.substr(0, equals), option.substr(equals + 1)));
+    const std::string_view name = option.substr(0, equals);
+    if (std::ranges::find(given, name) != given.end()) {
+      return fail(ErrorCode::invalid_argument, std::string(name) + "= is given twice in a spec");
+    }
+    given.push_back(name);
+    MANKAI_TRY(apply(spec, name, option.substr(equals + 1)));
   }
   MANKAI_TRY(check_options(spec));
   return spec;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +25,7 @@ constexpr std::uint64_t kLong = record_bytes(0, sizeof(std::uint64_t));
 constexpr std::uint64_t kShort = short_record_bytes(sizeof(std::uint64_t));
 static_assert(kShort == 16);
 
-/// The system's calls; counts the bytes that they write.
+/// The system's calls; counts the bytes that they write, and limits a file's size.
 class CountingCalls final : public test::FailingCalls {
  public:
   CountingCalls() : FailingCalls(system_calls()) {}
@@ -33,8 +34,16 @@ class CountingCalls final : public test::FailingCalls {
     bytes_written += bytes;
     return FailingCalls::pwrite(file, from, bytes, offset);
   }
+  int fallocate(int file, off_t offset, off_t bytes) override {
+    if (static_cast<std::uint64_t>(offset + bytes) > room) {
+      errno = ENOSPC;
+      return -1;
+    }
+    return FailingCalls::fallocate(file, offset, bytes);
+  }
 
   std::size_t bytes_written = 0;
+  std::uint64_t room = std::uint64_t{1} << 40;
 };
 
 class JournalTest : public testing::Test {
@@ -174,6 +183,21 @@ TEST_F(JournalTest, zeros_that_cannot_be_written_refuse_the_record_that_needs_ro
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   EXPECT_EQ(sequences(reader).size(), records + 1);
+}
+
+// A journal of 1 MiB wants another one.
+TEST_F(JournalTest, a_disk_that_has_no_room_for_twice_the_journal_is_filled_all_the_same) {
+  constexpr std::uint64_t kRoom = std::uint64_t{1200} << 10;
+  CountingCalls calls;
+  JournalWriter journal = JournalWriter::create(path_, kStoreId, 1, calls).value();
+  calls.room = kRoom;
+  const std::uint64_t digest = 1;
+  const Change change{.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+  while (journal.end() < kRoom && journal.append(change, {})) {
+  }
+  EXPECT_LT(journal.end(), kRoom);
+  EXPECT_GT(journal.end(), kRoom - (std::uint64_t{128} << 10));
+  EXPECT_LE(std::filesystem::file_size(path_), kRoom);
 }
 
 TEST_F(JournalTest, a_change_of_one_key_takes_8_bytes_more_than_its_payload) {

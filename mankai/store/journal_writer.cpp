@@ -158,7 +158,12 @@ Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   const std::uint64_t needed = end_ + bytes + kCommitRoom;
   if (needed > allocated_until_) {
     const std::uint64_t step = std::clamp(allocated_until_, kFirstFileBytes, kMaxStepBytes);
-    MANKAI_TRY(allocate(align_up(std::max(needed, allocated_until_ + step), kFirstFileBytes)));
+    const std::uint64_t least = align_up(needed, kFirstFileBytes);
+    auto allocated = allocate(std::max(least, align_up(allocated_until_ + step, kFirstFileBytes)));
+    if (!allocated && allocated.error().code == ErrorCode::out_of_space) {
+      allocated = allocate(least);  // a disk that is nearly full
+    }
+    MANKAI_TRY(std::move(allocated));
   }
   const std::uint64_t until = std::min(allocated_until_, align_up(needed, kFirstFileBytes));
   if (last_durable_ == durable_at_reserve_) {

@@ -259,7 +259,8 @@ void SharedFilter::Impl::checkpoint_by_time() {
     const auto last = atomic(header().checkpointed_ns).load(std::memory_order_relaxed);
     const auto age = std::chrono::nanoseconds(static_cast<std::int64_t>(now_ns() - last));
     return durable() < counts().sequence &&
-           (age < std::chrono::nanoseconds::zero() || 2 * age >= options_.checkpoint_interval);
+           (age < std::chrono::nanoseconds::zero() ||
+            2 * std::chrono::duration_cast<Duration>(age) >= options_.checkpoint_interval);
   };
   if (!is_due()) {
     return;
@@ -346,7 +347,10 @@ SharedFilter::~SharedFilter() {
   if (impl_ != nullptr && impl_->was_forked()) {
     static_cast<void>(impl_.release());
   } else if (impl_ != nullptr) {
-    static_cast<void>(impl_->close());
+    try {
+      static_cast<void>(impl_->close());
+    } catch (const std::bad_alloc&) {  // the shared cells have every change
+    }
   }
 }
 

@@ -13,7 +13,7 @@
 
 #include "mankai/guard/detail/id_set.hpp"
 #include "mankai/guard/guard.hpp"
-#include "tests/guard/failing_memory.hpp"
+#include "tests/support/failing_memory.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/random.hpp"
 

@@ -58,7 +58,7 @@ Result<void> Store::Impl::start_writing() {
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
   // From here on the journal stays: after a failed write of the flag, the disk may have the flag or not.
-  auto marked = footer_ ? mark_file(FileState::open) : replace_file(sealed(), snapshot(), FileState::open);
+  auto marked = footer_ ? mark_file(FileState::open) : write_file(snapshot(), FileState::open);
   return marked ? marked : journal_.give_up(marked.error());
 }
 
@@ -88,7 +88,7 @@ Result<void> Store::Impl::mark_file(FileState state) {
   MANKAI_TRY(lock_->check_at(path_));
   MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
   if (file.links() > 1 || marked.version != kFooterVersion) {
-    return replace_file(sealed(), snapshot(), state);
+    return write_file(snapshot(), state);
   }
   MANKAI_TRY(replace_footer(file, marked));
   footer_ = marked;
@@ -228,7 +228,7 @@ Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   saved.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
   saved.position = SourcePosition::of(position).value_or(SourcePosition());
   saved.position = saved.position.empty() ? position_ : saved.position;
-  if (auto written = replace_file(sealed(), saved, journal_ ? FileState::open : FileState::closed); !written) {
+  if (auto written = write_file(saved, journal_ ? FileState::open : FileState::closed); !written) {
     return journal_.give_up(written.error());
   }
   is_in_batch_ = false;

@@ -75,9 +75,17 @@ Result<void> Store::Impl::replace_file(const Parts& parts, const Snapshot& saved
   return placed;
 }
 
+Result<void> Store::Impl::write_file(const Snapshot& saved, FileState state) {
+  try {
+    return replace_file(sealed(), saved, state);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, path_ + ": no memory to write the file");
+  }
+}
+
 Result<void> Store::Impl::checkpoint_in_place() {
   const Snapshot saved = snapshot();
-  MANKAI_TRY(replace_file(sealed(), saved, FileState::open));
+  MANKAI_TRY(write_file(saved, FileState::open));
   forget_journal(saved);
   return {};
 }
@@ -254,7 +262,7 @@ Result<void> Store::Impl::close_files() {
     return sync();
   }
   const bool has_all = footer_->sequence == sequence() && position_of(*footer_) == position_;
-  auto closed = has_all ? mark_file(FileState::closed) : replace_file(sealed(), snapshot(), FileState::closed);
+  auto closed = has_all ? mark_file(FileState::closed) : write_file(snapshot(), FileState::closed);
   if (!closed) {
     static_cast<void>(sync());
     return closed;

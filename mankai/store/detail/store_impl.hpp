@@ -43,7 +43,12 @@ class Store::Impl {
         position_(report_.position) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() { static_cast<void>(close()); }
+  ~Impl() {
+    try {
+      static_cast<void>(close());
+    } catch (const std::bad_alloc&) {  // the journal has every change
+    }
+  }
 
   Result<void> resume_journal(const detail::JournalState& state);
 
@@ -185,7 +190,9 @@ class Store::Impl {
   void call_for_checkpoint();
 
   // With checkpoint_mutex_ held:
-  /// Writes the file anew as of `saved`.
+  /// Writes the file anew, with all changes.
+  Result<void> write_file(const Snapshot& saved, FileState state);
+  /// The same with an image of `saved`.
   Result<void> replace_file(const Parts& parts, const Snapshot& saved, FileState state);
   /// Writes a copy of the filter while changes continue; checkpoint_in_place blocks them.
   Result<void> checkpoint_beside(bool is_time);
@@ -221,7 +228,8 @@ class Store::Impl {
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< uncommitted changes of an in-memory batch
   bool is_closed_ = false;
-  Result<void> closed_;                 ///< the result of close()
+  /// The result of close(), also after it has thrown.
+  Result<void> closed_ = fail(ErrorCode::out_of_space, path_ + ": no memory to close it");
   bool is_name_unsynced_ = false;       ///< syncing the folder failed after the file was put in place
   std::uint64_t checkpoint_delay_ = 0;  ///< bytes of journal to wait for after a failed checkpoint
   std::optional<Error> checkpoint_failure_;

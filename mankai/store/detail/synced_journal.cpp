@@ -73,13 +73,11 @@ bool SyncedJournal::release_forgotten() {
 
 std::unexpected<Error> SyncedJournal::give_up(const Error& error) {
   const std::scoped_lock lock(failure_mutex_);
-  has_failed_.store(true, std::memory_order_release);
   if (!failure_) {
-    failure_ = Error{.code = error.code,
-                     .os_error = error.os_error,
-                     .detail = error.detail +
-                               "; the store refuses further changes: open it again, every acknowledged change is "
-                               "there"};
+    failure_ = Error{.code = error.code, .os_error = error.os_error, .detail = {}};  // has it also without memory
+    has_failed_.store(true, std::memory_order_release);
+    failure_->detail =
+        error.detail + "; the store refuses further changes: open it again, every acknowledged change is there";
   }
   return std::unexpected(*failure_);
 }

@@ -59,7 +59,10 @@ void Worker::run(Duration interval, const Job& job) {
     if (!is_woken) {
       next = std::chrono::steady_clock::now() + period;
     }
-    job(is_woken ? Wake::call : Wake::interval);
+    try {
+      job(is_woken ? Wake::call : Wake::interval);
+    } catch (const std::bad_alloc&) {  // its next turn may have memory
+    }
     lock.lock();
   }
 }

@@ -1,4 +1,4 @@
-#include "tests/guard/failing_memory.hpp"
+#include "tests/support/failing_memory.hpp"
 
 #include <malloc.h>
 
