@@ -156,7 +156,7 @@ std::string to_string(const FilterSpec& spec) {
   }
   text += spec.canonical ? ",canonical=yes" : "";
   for (const auto& [name, value] : kind.normalize(spec.options).value_or(spec.options)) {
-    text += "," + name + "=" + value;
+    text.append(",").append(name).append("=").append(value);
   }
   return text;
 }

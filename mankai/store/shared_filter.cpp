@@ -349,7 +349,8 @@ SharedFilter::~SharedFilter() {
   } else if (impl_ != nullptr) {
     try {
       static_cast<void>(impl_->close());
-    } catch (const std::bad_alloc&) {  // the shared cells have every change
+    } catch (const std::bad_alloc&) {
+      impl_.reset();  // the shared cells have every change
     }
   }
 }

@@ -55,6 +55,7 @@ class StoreMemory : public testing::TestWithParam<const char*> {
         try {
           done = step(store);
         } catch (const std::bad_alloc&) {
+          done.reset();
         }
         if (failing_allocation) {
           failing_allocation.reset();

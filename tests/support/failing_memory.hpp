@@ -1,6 +1,6 @@
 #pragma once
 
-/// An end of memory: who links failing_memory.cpp has its operator new.
+/// An end of memory: who links mankai_failing_memory has its operator new.
 
 #include <cstddef>
 #include <optional>

@@ -46,7 +46,8 @@ class Store::Impl {
   ~Impl() {
     try {
       static_cast<void>(close());
-    } catch (const std::bad_alloc&) {  // the journal has every change
+    } catch (const std::bad_alloc&) {
+      lock_.reset();  // the journal has every change
     }
   }
 

@@ -61,7 +61,7 @@ void Worker::run(Duration interval, const Job& job) {
     }
     try {
       job(is_woken ? Wake::call : Wake::interval);
-    } catch (const std::bad_alloc&) {  // its next turn may have memory
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): there may be memory next time
     }
     lock.lock();
   }
