@@ -31,6 +31,7 @@ add_library(mankai_test_compiler INTERFACE)
 target_link_libraries(mankai_test_compiler INTERFACE mankai_compiler)
 if(MANKAI_SANITIZE)
   target_compile_options(mankai_test_compiler INTERFACE -Og)
+  target_compile_definitions(mankai_test_compiler INTERFACE MANKAI_SAMPLED)  # tests/support/sampled.hpp
 else()
   target_compile_options(mankai_test_compiler INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()

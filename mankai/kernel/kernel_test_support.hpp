@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "mankai/base/region.hpp"
@@ -21,7 +22,7 @@ class Cells {
   [[nodiscard]] std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(region_.bytes().data()); }
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] std::vector<std::uint64_t> copy() { return {words(), words() + count_}; }
-  void clear() { std::fill_n(words(), count_, 0); }
+  void clear() { std::memset(words(), 0, count_ * sizeof(std::uint64_t)); }
 
  private:
   Region region_;

@@ -16,6 +16,7 @@
 #include "tests/support/growing_subject.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sampled.hpp"
 
 namespace mankai::test {
 namespace {
@@ -510,7 +511,7 @@ TEST_P(CountedSlicesContract, growing_goes_on_from_the_highest_generation_after_
   auto other = make_growing(GetParam());
   other.insert(Digest{5});
   ASSERT_TRUE(filter.merge(other).has_value());
-  const auto digests = random.digests(filter.growth().factor == 1 ? 5000 : 1000000);
+  const auto digests = random.digests(filter.growth().factor == 1 ? 5000 : kIsSampled ? 100000 : 1000000);
   filter.insert(std::span(digests));
   alone.insert(std::span(digests));
   EXPECT_EQ(filter.slice_count(), alone.slice_count() + 1);

@@ -12,6 +12,7 @@
 #include "mankai/hash/path_mix.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/sampled.hpp"
 
 namespace mankai::test {
 namespace {
@@ -442,7 +443,7 @@ TEST_P(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_nothin
   auto filter = make(GetParam(), {.keys = 4000});
   Random random(18);
   std::vector<Path> paths;
-  for (std::size_t i = 0; i < 3200; ++i) {
+  for (std::size_t i = 0; i < (kIsSampled ? 800 : 3200); ++i) {
     paths.push_back(random_path(random, 1 + i / 50, 100000));
   }
   std::atomic<std::size_t> published = 0;

@@ -414,7 +414,7 @@ TEST(StoreFailure, a_journal_that_cannot_begin_anew_goes_on) {
     trial.run_without_room_in_front();
     EXPECT_EQ(trial.errors(), 0U);
     Tally tally;
-    look_at(trial, false, tally, 1, 48);
+    look_at(trial, false, tally, kMomentStep, 48);
     EXPECT_EQ(tally.text(), "");
     std::cout << "[  crash   ] no room in front: " << tally.disks << " disks\n";
   }

@@ -176,7 +176,7 @@ void try_opening(SimulatedDisk& disk, const StoreWorkload& first, const Workload
   StoreWorkload second(disk, options, StoreHistory(first.history().last()), first.requests());
   second.request(12);
   second.close();
-  StoreEnds ends(options, {.step = 1, .seeds = 100, .again = 0});
+  StoreEnds ends(options, {.step = kMomentStep, .seeds = 100, .again = 0});
   ends.try_all(disk, second, begun);
   EXPECT_EQ(ends.tally().text(), "") << what;
   say_tried(ends.tally(), what);

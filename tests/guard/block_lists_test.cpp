@@ -12,6 +12,7 @@
 #include "mankai/guard/guard.hpp"
 #include "tests/guard/block_model.hpp"
 #include "tests/guard/shared_lists.hpp"
+#include "tests/support/sampled.hpp"
 
 namespace mankai::test {
 namespace {
@@ -19,13 +20,8 @@ namespace {
 using Answer = Verdict::Answer;
 
 // One line in so many is taken: MANKAI_LISTS_EVERY=1 takes all, 13 seconds of a core.
-#ifdef MANKAI_SAMPLED
-constexpr std::size_t kEvery = 50;  // under a sanitizer
-constexpr std::size_t kExceptEvery = 100;
-#else
-constexpr std::size_t kEvery = 4;
-constexpr std::size_t kExceptEvery = 1000;
-#endif
+constexpr std::size_t kEvery = kIsSampled ? 50 : 4;
+constexpr std::size_t kExceptEvery = kIsSampled ? 100 : 1000;
 std::size_t taken_every() {
   const char* const asked = std::getenv("MANKAI_LISTS_EVERY");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return asked == nullptr ? kEvery : std::max<std::size_t>(1, std::strtoul(asked, nullptr, 10));

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/sampled.hpp"
+
 namespace mankai::test {
 
 /// How many rounds of a randomized crash test to run: the few of `make test`, or as many times more as `make
@@ -16,10 +18,6 @@ inline std::uint64_t crash_rounds(std::uint64_t few) {
 
 /// Of the moments of a trace, one in so many is looked at: under a sanitizer each disk takes ten times as long, and
 /// what it looks for is at other moments as well.
-#ifdef MANKAI_SAMPLED
-inline constexpr std::size_t kMomentStep = 4;
-#else
-inline constexpr std::size_t kMomentStep = 1;
-#endif
+inline constexpr std::size_t kMomentStep = kIsSampled ? 4 : 1;
 
 }  // namespace mankai::test

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mankai/filter/cuckoo/cuckoo_table.hpp"
+#include "tests/support/sampled.hpp"
 
 namespace mankai {
 namespace {
@@ -120,7 +121,7 @@ class Crossing {
 template <class Change, class IsFound>
 std::uint64_t misses_beside(const Change& change, const IsFound& is_found) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kTime = std::chrono::milliseconds(700);
+  constexpr auto kTime = std::chrono::milliseconds(test::kIsSampled ? 100 : 700);
   std::atomic<bool> has_always_changed = true;
   std::uint64_t missed = 0;
   {
