@@ -9,11 +9,6 @@ Result<Region> read_file(const std::string& path, const Memory& memory, FileCall
   return file.read_region(file.size(), memory);
 }
 
-Result<Region> map_file(const std::string& path, FileCalls& calls) {
-  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
-  return file.map_region(file.size());
-}
-
 Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> into, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
   MANKAI_TRY(file.read(0, into.first(std::min<std::uint64_t>(into.size(), file.size()))));

@@ -17,10 +17,6 @@ namespace mankai {
 [[nodiscard]] Result<Region> read_file(const std::string& path, const Memory& memory = system_memory(),
                                        FileCalls& calls = system_calls());
 
-/// Maps a regular file privately, in O(1). The file must not be truncated while it is mapped (write_file never does
-/// that), and the calls must outlive the region. Errors: as read_file.
-[[nodiscard]] Result<Region> map_file(const std::string& path, FileCalls& calls = system_calls());
-
 /// Reads the first bytes of a regular file, at most as many as `into` holds, and returns the file's size: enough to
 /// refuse a wrong file before memory is allocated for it. Errors: not_found; io.
 [[nodiscard]] Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> into,

@@ -179,18 +179,7 @@ Result<void> MappedFile::copy_permissions(const std::string& from) {
   return detail::set_permissions(file_, status, path_);
 }
 
-Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
-  // msync requires whole pages.
-  const std::size_t page = page_bytes();
-  const std::size_t start = offset / page * page;
-  const std::size_t length = std::min(bytes_.size(), offset + bytes) - start;
-  if (uninterrupted([&] { return file_.calls().msync(bytes_.data() + start, length, MS_SYNC); }) != 0) {
-    return system_error(path_ + ": cannot write to the disk");
-  }
-  return {};
-}
-
-Result<void> MappedFile::sync_all() {
+Result<void> MappedFile::sync() {
   if (uninterrupted([&] { return file_.calls().fdatasync(file_.get()); }) != 0) {
     return system_error(path_ + ": cannot write to the disk");
   }

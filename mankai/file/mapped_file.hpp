@@ -12,7 +12,7 @@
 namespace mankai {
 
 /// A mapped regular file. What was written survives a process crash, and power loss once it is synchronized. The calls
-/// must outlive the object. Threads: one at a time; sync and sync_all may run while the bytes are written.
+/// must outlive the object. Threads: one at a time; sync may run while the bytes are written.
 class MappedFile {
  public:
   enum class Mode : std::uint8_t {
@@ -61,10 +61,8 @@ class MappedFile {
   /// Copies the permissions and, if allowed, the owner of another file. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from);
 
-  /// Returns when everything written to these bytes is on disk. Errors: io.
-  [[nodiscard]] Result<void> sync(std::size_t offset, std::size_t bytes);
   /// Returns when everything written to the file, and its size, is on disk. Errors: io; out_of_space.
-  [[nodiscard]] Result<void> sync_all();
+  [[nodiscard]] Result<void> sync();
 
  private:
   MappedFile(std::string path, detail::Descriptor file) noexcept;

@@ -75,7 +75,7 @@ class JournalWriter {
   }
   /// Returns once the disk has everything appended before the call. Errors: io; then the state of the disk is unknown,
   /// and the journal must not be written again.
-  [[nodiscard]] Result<void> sync() { return file_.sync_all(); }
+  [[nodiscard]] Result<void> sync() { return file_.sync(); }
 
   [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_sequence_; }
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }

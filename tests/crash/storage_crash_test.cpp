@@ -136,33 +136,33 @@ std::vector<Scenario> scenarios_of_files() {
 
 std::vector<Scenario> scenarios_of_mappings() {
   return {
-      {.name = "MappedFile::create, sync_all, sync_folder_of",
+      {.name = "MappedFile::create, sync, sync_folder_of",
        .prepare = nothing,
        .run =
            [](SimulatedDisk& disk) {
              auto file = MappedFile::create(kPath, 100, disk);
-             expect_ok(file->sync_all());
+             expect_ok(file->sync());
              expect_ok(sync_folder_of(kPath, disk));
            },
        .meanwhile = {kNone, "", std::string(100, '\0')},
        .after = std::string(100, '\0')},
-      {.name = "MappedFile::grow, sync_all",
+      {.name = "MappedFile::grow, sync",
        .prepare = put_old,
        .run =
            [](SimulatedDisk& disk) {
              auto file = MappedFile::open(kPath, MappedFile::Mode::write, disk);
              expect_ok(file->grow(kOld.size() + 10));
-             expect_ok(file->sync_all());
+             expect_ok(file->sync());
            },
        .meanwhile = {kOld, kOld + std::string(10, '\0')},
        .after = kOld + std::string(10, '\0')},
-      {.name = "MappedFile::truncate, sync_all",
+      {.name = "MappedFile::truncate, sync",
        .prepare = put_old,
        .run =
            [](SimulatedDisk& disk) {
              auto file = MappedFile::open(kPath, MappedFile::Mode::write, disk);
              expect_ok(file->truncate(kCut.size()));
-             expect_ok(file->sync_all());
+             expect_ok(file->sync());
            },
        .meanwhile = {kOld, kCut, kCut + std::string(kOld.size() - kCut.size(), '\0')},
        .after = kCut},
@@ -172,7 +172,7 @@ std::vector<Scenario> scenarios_of_mappings() {
            [](SimulatedDisk& disk) {
              auto file = MappedFile::open(kPath, MappedFile::Mode::write, disk);
              file->bytes()[1400] = std::byte{'x'};
-             expect_ok(file->sync(1400, 1));
+             expect_ok(file->sync());
            },
        .meanwhile = {kOld, std::string(kOld).replace(1400, 1, "x")},
        .after = std::string(kOld).replace(1400, 1, "x")},

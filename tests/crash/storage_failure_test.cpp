@@ -61,7 +61,6 @@ std::vector<Operation> reading_operations() {
   return {
       {.name = "read_file",
        .run = [](FileCalls& calls) { return outcome_of(read_file(kPath, system_memory(), calls)); }},
-      {.name = "map_file", .run = [](FileCalls& calls) { return outcome_of(map_file(kPath, calls)); }},
       {.name = "read_start",
        .run =
            [](FileCalls& calls) {
@@ -76,9 +75,7 @@ std::vector<Operation> reading_operations() {
       {.name = "MappedFile::open to read",
        .run = [](FileCalls& calls) { return outcome_of(MappedFile::open(kPath, MappedFile::Mode::read, calls)); }},
       {.name = "MappedFile::sync",
-       .run = [](FileCalls& calls) { return with_mapped(calls, [](MappedFile& file) { return file.sync(5, 5); }); }},
-      {.name = "MappedFile::sync_all",
-       .run = [](FileCalls& calls) { return with_mapped(calls, [](MappedFile& file) { return file.sync_all(); }); }},
+       .run = [](FileCalls& calls) { return with_mapped(calls, [](MappedFile& file) { return file.sync(); }); }},
       {.name = "MappedFile::copy_permissions",
        .run =
            [](FileCalls& calls) {
