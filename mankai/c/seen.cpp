@@ -78,7 +78,7 @@ mankai_seen_facts facts_of(const Seen& seen) {
           .fpr_target = filter.spec().fpr,
           .window_us = us_or_0(seen.window()),
           .forgets_after_us = us_or_0(seen.forgets_after()),
-          .time_us = us_of(seen.stands_at().value_or(Time())),
+          .time_us = us_of(seen.time().value_or(Time())),
           .sequence = seen.sequence(),
           .durable_sequence = seen.durable_sequence(),
           .is_in_file = seen.is_in_file(),

@@ -482,7 +482,7 @@ TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
   }
 }
 
-// Slices that stand at different times, as no writer makes them: nothing but that image suffers.
+// Sub-filters with different times, as no writer makes them: nothing but that image suffers.
 TEST(Cuckoo, AForgedTimeOfASubFilterDoesNoHarm) {
   Cuckoo filter = make({.keys = 50, .fpr = 0.01, .growth = 1, .max_ttl = Duration(13)});
   filter.advance({100});
