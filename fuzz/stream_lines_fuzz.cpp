@@ -30,11 +30,10 @@ struct ReadLines {
 
 ReadLines read_lines(mankai::LineReader& reader) {
   ReadLines read;
-  std::uint64_t offset_min = 0;
-  while (offset_min < kUnpackedBytesMax) {
+  std::uint64_t line_bytes = 0;
+  while (line_bytes < kUnpackedBytesMax) {
     const auto batch = reader.next_batch();
     MANKAI_ASSERT(reader.first_line_number() == read.lines.size() + 1);
-    MANKAI_ASSERT(reader.first_byte_offset() >= offset_min);
     if (!batch) {
       MANKAI_ASSERT(!reader.next_batch().has_value());
       read.error = batch.error().detail;
@@ -47,7 +46,7 @@ ReadLines read_lines(mankai::LineReader& reader) {
     MANKAI_ASSERT(batch->size() <= mankai::kBatchLinesMax);
     for (const std::string_view line : *batch) {
       MANKAI_ASSERT(line.size() <= kMaxLineBytes && line.find('\n') == std::string_view::npos);
-      offset_min += line.size();
+      line_bytes += line.size();
       read.lines.emplace_back(line);
     }
   }

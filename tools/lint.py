@@ -215,6 +215,8 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), say) for pattern, say in [
     (r"\bof the future\b", "in the future"),
     (r"\bbegins? anew\b", "restarts"),
     (r"\btold (the time|times)\b|\btime is told\b", "the caller passes the time"),
+    (r"\bstands? at\b", "is at"),
+    (r"\bor is none\b", "or is invalid"),
     (r"\bwrongly yes\b|\bshare of wrong answers\b", "false positive"),
 ]]
 # Tables of the words themselves.

@@ -115,13 +115,13 @@ Option at_option(std::string help, std::optional<Time>& target) {
 }
 
 Result<void> check_not_in_past(const AnyFilter& filter, Time time) {
-  const auto stands_at = filter.time();
-  if (!stands_at || time >= *stands_at) {
+  const auto reached = filter.time();
+  if (!reached || time >= *reached) {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
               fmt::format("--at {0} is before {1}, the time of the filter, and time cannot go back; give {1} or later",
-                          format_time(time), format_time(*stands_at)));
+                          format_time(time), format_time(*reached)));
 }
 
 Result<void> advance_to_now(Store& store, std::optional<Time> time) {
@@ -129,13 +129,12 @@ Result<void> advance_to_now(Store& store, std::optional<Time> time) {
     MANKAI_TRY(check_not_in_past(store.filter(), *time));
     return store.advance(*time);
   }
-  const auto stands_at = store.filter().time();
-  if (!stands_at) {
+  const auto reached = store.filter().time();
+  if (!reached) {
     return {};
   }
-  if (clock_now() < *stands_at) {
-    say("warning: the filter's time is " + format_time(*stands_at) +
-        ", in the future; the keys are added at that time");
+  if (clock_now() < *reached) {
+    say("warning: the filter's time is " + format_time(*reached) + ", in the future; the keys are added at that time");
     return {};
   }
   return store.advance(clock_now());

@@ -11,13 +11,12 @@
 namespace mankai::c {
 namespace {
 
-// `use(target, views)` changes the filter. Other arrays have one element per key.
+// `use(target, keys)` changes the filter. Other arrays have one element per key.
 template <class Use>
-int change_keys(mankai_filter* filter, KeySource keys, const Use& use) noexcept {
+int change_keys(mankai_filter* filter, KeySource source, const Use& use) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
-    MANKAI_TRY(keys.check());
-    const KeyViews views(keys);
-    return use(target, views.views());
+    MANKAI_ASSIGN(const auto keys, source.checked());
+    return use(target, keys);
   });
 }
 
@@ -34,37 +33,37 @@ std::span<Element> array_of(Element* elements, std::size_t count) noexcept {
   return {elements, count};
 }
 
-int insert_keys_at(mankai_filter* filter, KeySource keys, const std::int64_t* times_us) noexcept {
-  return change(filter, [&](auto& target) -> Result<void> {
-    MANKAI_TRY(keys.check());
+int insert_keys(mankai_filter* filter, KeySource source) noexcept {
+  return change_keys(filter, source,
+                     [](auto& target, const CheckedKeys& keys) { return target.insert(KeyViews(keys).views()); });
+}
+
+int insert_keys_at(mankai_filter* filter, KeySource source, const std::int64_t* times_us) noexcept {
+  return change_keys(filter, source, [&](auto& target, const CheckedKeys& keys) -> Result<void> {
     MANKAI_TRY(check_array(times_us, keys.size(), "times_us"));
-    const KeyViews views(keys);
     const std::vector<Time> times = keys.times(times_us);
-    return target.insert(views.views(), std::span<const Time>(times));
+    return target.insert(KeyViews(keys).views(), std::span<const Time>(times));
   });
 }
 
-int insert_keys_with_ids(mankai_filter* filter, KeySource keys, const std::uint64_t* ids) noexcept {
-  return change(filter, [&](auto& target) -> Result<void> {
-    MANKAI_TRY(keys.check());
+int insert_keys_with_ids(mankai_filter* filter, KeySource source, const std::uint64_t* ids) noexcept {
+  return change_keys(filter, source, [&](auto& target, const CheckedKeys& keys) -> Result<void> {
     MANKAI_TRY(check_array(ids, keys.size(), "ids"));
-    const KeyViews views(keys);
     const std::vector<std::uint64_t> kept = keys.ids(ids);
-    return target.insert(views.views(), std::span<const std::uint64_t>(kept));
+    return target.insert(KeyViews(keys).views(), std::span<const std::uint64_t>(kept));
   });
 }
 
-int observe_keys(mankai_filter* filter, KeySource keys, bool* seen) noexcept {
-  return change(filter, [&](auto& target) {
+int observe_keys(mankai_filter* filter, KeySource source, bool* seen) noexcept {
+  return change_keys(filter, source, [&](auto& target, const CheckedKeys& keys) {
     return use_at_once(keys, seen, "seen", false,
                        [&](auto views, std::span<bool> outcomes) { return target.observe(views, outcomes); });
   });
 }
 
-int erase_keys(mankai_filter* filter, KeySource keys, mankai_erase_result* results,
+int erase_keys(mankai_filter* filter, KeySource source, mankai_erase_result* results,
                std::optional<const std::uint64_t*> ids = std::nullopt) noexcept {
-  return change(filter, [&](auto& target) -> Result<void> {
-    MANKAI_TRY(keys.check());
+  return change_keys(filter, source, [&](auto& target, const CheckedKeys& keys) -> Result<void> {
     MANKAI_TRY(check_array(ids.value_or(nullptr), ids ? keys.size() : 0, "ids"));
     return erase_at_once(keys, results, [&](auto views, std::span<EraseResult> outcomes) -> Result<void> {
       if (!ids) {
@@ -86,7 +85,7 @@ using namespace mankai;
 using namespace mankai::c;
 
 int mankai_insert(mankai_filter* filter, const mankai_key* keys, size_t count) {
-  return change_keys(filter, KeySource(keys, count), [](auto& target, auto views) { return target.insert(views); });
+  return insert_keys(filter, KeySource(keys, count));
 }
 
 int mankai_insert_one(mankai_filter* filter, const void* key, size_t bytes) {
@@ -95,7 +94,7 @@ int mankai_insert_one(mankai_filter* filter, const void* key, size_t bytes) {
 }
 
 int mankai_insert_packed(mankai_filter* filter, const mankai_packed* keys) {
-  return change_keys(filter, KeySource(keys), [](auto& target, auto views) { return target.insert(views); });
+  return insert_keys(filter, KeySource(keys));
 }
 
 int mankai_insert_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count) {
@@ -176,9 +175,9 @@ int mankai_erase_packed_with_ids(mankai_filter* filter, const mankai_packed* key
 }
 
 int mankai_put(mankai_filter* filter, const mankai_key* keys, const uint32_t* values, size_t count, double strength) {
-  return change_keys(filter, KeySource(keys, count), [&](auto& target, auto views) -> Result<void> {
+  return change_keys(filter, KeySource(keys, count), [&](auto& target, const CheckedKeys& checked) -> Result<void> {
     MANKAI_TRY(check_array(values, count, "values"));
-    return target.put(views, array_of(values, count), strength);
+    return target.put(KeyViews(checked).views(), array_of(values, count), strength);
   });
 }
 

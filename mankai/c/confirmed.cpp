@@ -45,9 +45,10 @@ Result<ConfirmedSeenRequest> confirmed_request_of(const mankai_confirmed_request
   return request;
 }
 
-int observe_confirmed(mankai_confirmed* confirmed, KeySource keys, mankai_confirmed_answer* answers) noexcept {
+int observe_confirmed(mankai_confirmed* confirmed, KeySource source, mankai_confirmed_answer* answers) noexcept {
   return change_alone(confirmed, [&](mankai_confirmed::Body& body) -> Result<void> {
     MANKAI_TRY(body.failure);
+    MANKAI_ASSIGN(const auto keys, source.checked());
     return use_at_once(keys, reinterpret_cast<Answer*>(answers), "answers", Answer::repeat,
                        [&](auto views, std::span<Answer> outcomes) {
                          body.seen.observe(views, outcomes);

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "mankai/c/c_test_support.hpp"
+#include "mankai/store/store_footer_format.hpp"
 
 namespace mankai::c {
 namespace {
@@ -25,6 +26,14 @@ class CFiles : public testing::Test {
       }
     }
     return copy;
+  }
+
+  void flip(std::uint64_t offset) {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const auto byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
   }
 
   Folder folder_;
@@ -62,6 +71,24 @@ TEST_F(CFiles, what_was_inserted_is_there_after_closing) {
   const Handle second = open_file_read();
   EXPECT_EQ(count_of(first.get(), keys), keys.size());
   EXPECT_EQ(count_of(second.get(), keys), keys.size());
+}
+
+TEST_F(CFiles, what_opening_does_not_read_is_verified) {
+  {
+    const Handle filter = create_file("bloom:keys=1000");
+  }
+  mankai_info info = sized<mankai_info>();
+  ASSERT_EQ(mankai_get_info(open_file_read().get(), &info), MANKAI_OK);
+  ASSERT_NE(info.image_bytes % kFooterPage, 0U);
+  const std::uint64_t first = footer_offset(info.image_bytes, 0);
+  const std::uint64_t second = footer_offset(info.image_bytes, 1);
+  for (const std::uint64_t offset : {info.image_bytes, first - 1, first + sizeof(StoreFooter), second - 1}) {
+    flip(offset);
+    static_cast<void>(open_file_read());
+    EXPECT_EQ(mankai_verify_file(path_.c_str()), MANKAI_CORRUPT) << offset;
+    flip(offset);
+    EXPECT_EQ(mankai_verify_file(path_.c_str()), MANKAI_OK) << mankai_last_error();
+  }
 }
 
 TEST_F(CFiles, what_has_returned_survives_the_end_of_the_process) {

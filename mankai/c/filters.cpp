@@ -143,7 +143,7 @@ int mankai_close(mankai_filter* filter) {
 int mankai_verify_file(const char* path) {
   return guarded([&]() -> Result<void> {
     MANKAI_TRY(check_given(path, "path"));
-    MANKAI_TRY(open_filter(path, Access::query));
+    MANKAI_TRY(verify_store(path));
     return {};
   });
 }

@@ -196,16 +196,12 @@ int mankai_gate_apply(mankai_gate* gate, const mankai_gate_changes* changes, uin
   return with_handle(gate, [&](mankai_gate& handle) -> Result<void> {
     MANKAI_TRY(check_given(changes, "changes"));
     MANKAI_ASSIGN(const auto known, read_sized(changes));
-    KeySource inserted(known.inserted, known.inserted_count);
-    KeySource erased(known.erased, known.erased_count);
-    MANKAI_TRY(inserted.check());
-    MANKAI_TRY(erased.check());
-    const KeyViews inserted_views(inserted);
-    const KeyViews erased_views(erased);
+    MANKAI_ASSIGN(const auto inserted, KeySource(known.inserted, known.inserted_count).checked());
+    MANKAI_ASSIGN(const auto erased, KeySource(known.erased, known.erased_count).checked());
     const std::shared_lock lock(handle.saving);
     return handle.gate->apply({.clears = known.clears != 0,
-                               .inserted = inserted_views.views(),
-                               .erased = erased_views.views(),
+                               .inserted = KeyViews(inserted).views(),
+                               .erased = KeyViews(erased).views(),
                                .mark = known.mark == nullptr ? std::string_view() : std::string_view(known.mark)},
                               position);
   });

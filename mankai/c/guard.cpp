@@ -78,11 +78,9 @@ int change_guard(mankai_guard* guard, std::uint64_t* changed, const InMemory& in
 template <class InMemory, class InFile>
 int change_rules(mankai_guard* guard, const mankai_key* rules, std::size_t count, std::uint64_t* changed,
                  const InMemory& in_memory, const InFile& in_file) noexcept {
-  KeySource keys(rules, count);
   const auto views_of = [&](const auto& use) -> Result<std::uint64_t> {
-    MANKAI_TRY(keys.check());
-    const KeyViews views(keys);
-    return use(views.views());
+    MANKAI_ASSIGN(const auto keys, KeySource(rules, count).checked());
+    return use(KeyViews(keys).views());
   };
   return change_guard(
       guard, changed,

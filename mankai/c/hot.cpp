@@ -63,12 +63,11 @@ Result<HotRequest> hot_request_of(const mankai_hot_request* given) {
   return request;
 }
 
-int observe_hot(mankai_hot* hot, KeySource keys, const std::int64_t* times_us) noexcept {
+int observe_hot(mankai_hot* hot, KeySource source, const std::int64_t* times_us) noexcept {
   return change_alone(hot, [&](Hot& body) -> Result<void> {
-    MANKAI_TRY(keys.check());
+    MANKAI_ASSIGN(const auto keys, source.checked());
     MANKAI_TRY(check_array(times_us, keys.size(), "times_us"));
-    const KeyViews views(keys);
-    return body.observe(views.views(), keys.times(times_us));
+    return body.observe(KeyViews(keys).views(), keys.times(times_us));
   });
 }
 
@@ -141,8 +140,7 @@ int mankai_hot_advance(mankai_hot* hot, int64_t time_us) {
 
 int mankai_hot_counts(const mankai_hot* hot, const mankai_key* keys, size_t count, mankai_lately* counts) {
   return read_shared(hot, [&](const Hot& body) {
-    KeySource source(keys, count);
-    return use_in_windows(source, counts, "counts", mankai_lately(), [&](auto views, auto filled) {
+    return use_in_windows(KeySource(keys, count), counts, "counts", mankai_lately(), [&](auto views, auto filled) {
       std::ranges::transform(views, filled.begin(), [&](std::string_view key) { return as_c(body.estimate(key)); });
       return Result<void>();
     });

@@ -40,16 +40,18 @@ Result<SeenRequest> seen_request_of(const mankai_seen_request* given) {
   return request;
 }
 
-int observe_seen(mankai_seen* seen, KeySource keys, const std::int64_t* times_us, bool* repeats) noexcept {
-  return change_alone(seen, [&](Seen& body) {
+int observe_seen(mankai_seen* seen, KeySource source, const std::int64_t* times_us, bool* repeats) noexcept {
+  return change_alone(seen, [&](Seen& body) -> Result<void> {
+    MANKAI_ASSIGN(const auto keys, source.checked());
     return use_at_once(keys, repeats, "repeats", false, [&](auto views, std::span<bool> outcomes) {
       return times_us == nullptr ? body.observe(views, outcomes) : body.observe(views, keys.times(times_us), outcomes);
     });
   });
 }
 
-int forget_seen(mankai_seen* seen, KeySource keys, mankai_erase_result* results) noexcept {
-  return change_alone(seen, [&](Seen& body) {
+int forget_seen(mankai_seen* seen, KeySource source, mankai_erase_result* results) noexcept {
+  return change_alone(seen, [&](Seen& body) -> Result<void> {
+    MANKAI_ASSIGN(const auto keys, source.checked());
     return erase_at_once(keys, results,
                          [&](auto views, std::span<EraseResult> outcomes) { return body.forget(views, outcomes); });
   });
@@ -76,7 +78,7 @@ mankai_seen_facts facts_of(const Seen& seen) {
           .fpr_target = filter.spec().fpr,
           .window_us = us_or_0(seen.window()),
           .forgets_after_us = us_or_0(seen.forgets_after()),
-          .time_us = us_of(seen.stands_at().value_or(Time())),
+          .time_us = us_of(seen.time().value_or(Time())),
           .sequence = seen.sequence(),
           .durable_sequence = seen.durable_sequence(),
           .is_in_file = seen.is_in_file(),

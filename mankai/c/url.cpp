@@ -90,8 +90,7 @@ int mankai_url_canonicalize_packed(const mankai_packed* raw, uint32_t rules, man
   return guarded([&]() -> Result<void> {
     MANKAI_TRY(check_given(static_cast<const void*>(canonical), "canonical"));
     MANKAI_ASSIGN(const auto known, url_rules_of(rules));
-    KeySource keys(raw);
-    MANKAI_TRY(keys.check());
+    MANKAI_ASSIGN(const auto keys, KeySource(raw).checked());
     std::string data;
     std::vector<std::size_t> ends(keys.size());
     auto& url = scratch_url();

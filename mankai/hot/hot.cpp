@@ -157,7 +157,8 @@ Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const 
 
 void Hot::note_times(std::span<const Time> times) noexcept {
   const Duration epoch = filter().epoch();
-  for (const Time time : times) {
+  for (const Time given : times) {
+    const Time time = std::max(given, Time());  // as the filter does; differences of earlier times could overflow
     if (time >= newest_) {
       newest_ = time;
     } else if (newest_ - time > late_tolerance_ && tick_of(time, epoch) < tick_of(newest_, epoch)) {

@@ -160,6 +160,15 @@ TEST_F(HotTest, late_records_are_counted_and_told_apart_by_the_tolerance) {
   EXPECT_GT(hot->estimate("a").raw, 3.7);
 }
 
+TEST_F(HotTest, a_time_before_1970_counts_as_1970) {
+  auto hot = Hot::create({.seed = kSeed});
+  ASSERT_TRUE(hot->observe("a", kStart));
+  ASSERT_TRUE(hot->observe("a", Time::min()));
+  EXPECT_EQ(hot->records(), 2U);
+  EXPECT_EQ(hot->records_beyond_tolerance(), 1U);
+  EXPECT_EQ(hot->now(), kStart);
+}
+
 TEST_F(HotTest, records_of_the_far_future_are_left_out) {
   auto hot = Hot::create({.seed = kSeed, .latest = kStart + hours(24)});
   auto without = Hot::create({.seed = kSeed});

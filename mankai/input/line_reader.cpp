@@ -60,7 +60,6 @@ Result<LineReader> LineReader::create(Source source, const LineReaderOptions& op
 
 Result<std::span<const std::string_view>> LineReader::next_batch() {
   lines_before_ += std::exchange(line_count_, 0);
-  batch_offset_ = buffer_.offset();
   for (;;) {
     take_complete_lines();
     if (line_count_ == 0 && buffer_.is_ended() && !failure_) {

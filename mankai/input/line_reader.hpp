@@ -71,8 +71,6 @@ class LineReader {
 
   /// The number, from 1, of the first line of the last batch.
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return lines_before_ + 1; }
-  /// The offset of that line's first byte in the decompressed input.
-  [[nodiscard]] std::uint64_t first_byte_offset() const noexcept { return batch_offset_; }
 
   [[nodiscard]] const Source& source() const noexcept { return buffer_.source(); }
 
@@ -92,7 +90,6 @@ class LineReader {
   std::string limit_option_;
   std::unique_ptr<Lines> lines_;
   std::size_t line_count_ = 0;
-  std::uint64_t batch_offset_ = 0;  // of the batch's first line
   std::uint64_t lines_before_ = 0;  // number of lines delivered before this batch
   std::optional<Error> failure_;
 };

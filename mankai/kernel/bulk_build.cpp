@@ -40,28 +40,28 @@ HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTR
 }
 
 // Copies of the partitions' members, which the compiler would otherwise reload after every store.
-struct Desk {
+struct PartitionPointers {
   Digest* staged;
   Digest* stored;
   std::uint32_t* counts;
   std::size_t run_digests;
 
-  explicit HWY_INLINE Desk(const Partitions& partitions)
+  explicit HWY_INLINE PartitionPointers(const Partitions& partitions)
       : staged(partitions.staged(0)),
         stored(partitions.stored(0)),
         counts(partitions.counts()),
         run_digests(partitions.run_digests()) {}
 };
 
-HWY_INLINE void add(Partitions& partitions, const Desk& desk, std::size_t partition, Digest digest) {
-  const std::uint32_t count = ++desk.counts[partition];
-  Digest* const stage = desk.staged + partition * Partitions::kStagedDigests;
+HWY_INLINE void add(Partitions& partitions, const PartitionPointers& pointers, std::size_t partition, Digest digest) {
+  const std::uint32_t count = ++pointers.counts[partition];
+  Digest* const stage = pointers.staged + partition * Partitions::kStagedDigests;
   stage[(count - 1) % Partitions::kStagedDigests] = digest;
   if (HWY_LIKELY(count % Partitions::kStagedDigests != 0)) {
     return;
   }
-  store_stage(stage, desk.stored + partition * desk.run_digests + (count - Partitions::kStagedDigests));
-  if (count == desk.run_digests) {
+  store_stage(stage, pointers.stored + partition * pointers.run_digests + (count - Partitions::kStagedDigests));
+  if (count == pointers.run_digests) {
     hwy::FlushStream();
     partitions.drain(partition, count);
   }
@@ -71,7 +71,7 @@ HWY_INLINE void add(Partitions& partitions, const Desk& desk, std::size_t partit
 
 // Computes digests and partitions of full windows in vectors; returns the number of these keys.
 template <class Source>
-HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, const Source& source,
+HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const PartitionPointers& pointers, const Source& source,
                                       std::size_t count) {
   constexpr std::size_t kWindow = 64;
   HWY_ALIGN Digest digests[kWindow];
@@ -87,7 +87,7 @@ HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, 
       hn::Store(hn::ShiftRightSame(vector_fastrange(d, loaded, block_count), shift), d, indices + j);
     }
     for (std::size_t j = 0; j < kWindow; ++j) {
-      add(partitions, desk, indices[j], digests[j]);
+      add(partitions, pointers, indices[j], digests[j]);
     }
   }
   return i;
@@ -97,16 +97,16 @@ HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, 
 
 template <class Source>
 HWY_INLINE void add_all(Partitions& partitions, const Source& source, std::size_t count) {
-  const Desk desk(partitions);
+  const PartitionPointers pointers(partitions);
   std::size_t i = 0;
 #if MANKAI_VECTOR_DIGESTS
   if (partitions.block_count() <= kVectorRangeLimit) {
-    i = add_in_vectors(partitions, desk, source, count);
+    i = add_in_vectors(partitions, pointers, source, count);
   }
 #endif
   for (; i < count; ++i) {
     const Digest digest = source.at(i);
-    add(partitions, desk, partitions.partition_of(digest), digest);
+    add(partitions, pointers, partitions.partition_of(digest), digest);
   }
   hwy::FlushStream();
 }

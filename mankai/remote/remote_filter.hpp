@@ -94,7 +94,6 @@ class RemoteFilter {
   [[nodiscard]] RemoteType type() const noexcept { return type_; }
   /// The type in the words of Redis, such as mankai-bf.
   [[nodiscard]] const std::string& type_name() const noexcept { return type_name_; }
-  [[nodiscard]] bool was_created() const noexcept { return was_created_; }
   [[nodiscard]] const RemoteAddress& address() const noexcept { return address_; }
   /// Number of keys for one batch with which requests are large enough on every shard.
   [[nodiscard]] std::size_t best_batch() const noexcept;

@@ -202,7 +202,7 @@ std::optional<Duration> Seen::forgets_after() const noexcept {
   return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window() + rotating()->epoch());
 }
 
-std::optional<Time> Seen::stands_at() const noexcept { return filter().time(); }
+std::optional<Time> Seen::time() const noexcept { return filter().time(); }
 
 bool Seen::is_over_capacity() const noexcept {
   return rotating() == nullptr ? keys_inserted() > capacity_keys()

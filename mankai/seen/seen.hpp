@@ -122,7 +122,7 @@ class Seen {
   /// Time after which a key has expired: one part of the window more.
   [[nodiscard]] std::optional<Duration> forgets_after() const noexcept;
   /// Start of the window's current part.
-  [[nodiscard]] std::optional<Time> stands_at() const noexcept;
+  [[nodiscard]] std::optional<Time> time() const noexcept;
 
  private:
   explicit Seen(KeptFilter kept) noexcept : kept_(std::move(kept)) {}

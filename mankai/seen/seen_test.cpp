@@ -280,7 +280,7 @@ TEST_F(SeenTest, keys_that_come_late_come_at_the_latest_time) {
   std::array<bool, 3> seen{};
   ASSERT_TRUE(memory->observe(keys, times, seen));
   EXPECT_EQ(seen, (std::array<bool, 3>{false, false, true}));
-  EXPECT_LE(memory->stands_at(), at_hour(1000));
+  EXPECT_LE(memory->time(), at_hour(1000));
   const Time later = at_hour(1000) + kWindow;
   bool is_late_seen = false;
   ASSERT_TRUE(memory->observe({&keys[1], 1}, {&later, 1}, {&is_late_seen, 1}));
@@ -308,7 +308,7 @@ TEST_F(SeenTest, windows_and_memories_without_one_are_kept_apart) {
   const Time time = at_hour(0);
   EXPECT_EQ(forever->observe({&key, 1}, {&time, 1}, {&seen, 1}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(forever->window(), std::nullopt);
-  EXPECT_EQ(forever->stands_at(), std::nullopt);
+  EXPECT_EQ(forever->time(), std::nullopt);
 }
 
 TEST_F(SeenTest, processes_share_a_memory) {

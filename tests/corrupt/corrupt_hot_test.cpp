@@ -204,6 +204,8 @@ TEST(CorruptRotatingBloom, forged_parameters_are_refused_by_offset) {
        {"blocks that overflow", "offset 64", [](ImageHeader& h) { h.kind_params[0] += std::uint64_t{1} << 58; }},
        {"no epoch", "offset 72", [](ImageHeader& h) { h.kind_params[1] = 0; }},
        {"an epoch beyond time", "offset 72", [](ImageHeader& h) { h.kind_params[1] = std::uint64_t{1} << 62; }},
+       {"an epoch with which all generations are beyond time", "offset 72",
+        [](ImageHeader& h) { h.kind_params[1] = std::uint64_t{1} << 61; }},
        {"one generation", "offset 80", [](ImageHeader& h) { h.kind_params[2] = 1; }},
        {"no generation", "offset 80", [](ImageHeader& h) { h.kind_params[2] = 0; }},
        {"too many generations", "offset 80", [](ImageHeader& h) { h.kind_params[2] = 65; }},

@@ -10,6 +10,52 @@ std::unexpected<Error> refused_packed(const std::string& why) {
 }
 
 template <class Offset>
+Result<void> check_offsets(const mankai_packed& packed) {
+  if (reinterpret_cast<std::uintptr_t>(packed.offsets) % alignof(Offset) != 0) {
+    return refused_packed("offsets are not aligned to their size");
+  }
+  const auto* offsets = static_cast<const Offset*>(packed.offsets) + packed.first;
+  bool falls = offsets[0] < 0;
+  for (std::size_t i = 0; i < packed.count; ++i) {
+    falls |= offsets[i + 1] < offsets[i];
+  }
+  if (falls) {
+    return refused_packed("an offset is below 0 or below the one before it");
+  }
+  const auto end = static_cast<std::uint64_t>(offsets[packed.count]);
+  return end <= packed.data_bytes ? Result<void>()
+                                  : refused_packed("the last offset is " + std::to_string(end) + ", beyond data of " +
+                                                   std::to_string(packed.data_bytes) + " bytes");
+}
+
+Result<void> check_packed(const mankai_packed& packed) {
+  MANKAI_TRY(check_array(packed.data, packed.data_bytes, "data"));
+  if (packed.data_bytes > kMostBytes || packed.first > kMostBytes / sizeof(std::int64_t) ||
+      packed.count > kMostBytes / sizeof(std::int64_t)) {
+    return refused_packed("more bytes or keys than memory has");
+  }
+  if (packed.offsets == nullptr) {
+    const std::size_t last = packed.first + packed.count;
+    if (packed.offset_bytes != 0) {
+      return fail(ErrorCode::invalid_argument, "offsets is NULL and has offset_bytes");
+    }
+    if (packed.count != 0 && (packed.width == 0 || last > packed.data_bytes / packed.width)) {
+      return refused_packed(std::to_string(last) + " keys of " + std::to_string(packed.width) +
+                            " bytes are not in data of " + std::to_string(packed.data_bytes));
+    }
+    return {};
+  }
+  if (packed.width != 0) {
+    return refused_packed("either offsets or a width, not both");
+  }
+  switch (packed.offset_bytes) {
+    case sizeof(std::int32_t): return check_offsets<std::int32_t>(packed);
+    case sizeof(std::int64_t): return check_offsets<std::int64_t>(packed);
+    default: return refused_packed("offset_bytes is " + std::to_string(packed.offset_bytes) + "; it must be 4 or 8");
+  }
+}
+
+template <class Offset>
 std::string_view view_between(const mankai_packed& packed, std::size_t index) noexcept {
   const auto* offsets = static_cast<const Offset*>(packed.offsets) + packed.first + index;
   return {static_cast<const char*>(packed.data) + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
@@ -28,9 +74,12 @@ std::unexpected<Error> refused_key(const mankai_key& key, std::size_t index) {
                                   : name + " has " + std::to_string(key.bytes) + " bytes, more than memory has");
 }
 
-Result<void> KeySource::check() {
+Result<CheckedKeys> KeySource::checked() const {
   if (is_packed_) {
-    return check_packed();
+    MANKAI_TRY(check_given(packed_, "keys"));
+    MANKAI_ASSIGN(const auto packed, read_sized(packed_));
+    MANKAI_TRY(check_packed(packed));
+    return CheckedKeys(packed);
   }
   MANKAI_TRY(check_array(keys_, count_, "keys"));
   if (count_ > kMostBytes / sizeof(mankai_key)) {
@@ -38,59 +87,13 @@ Result<void> KeySource::check() {
   }
   const mankai_key* wrong =
       std::find_if(keys_, keys_ + count_, [](const mankai_key& key) { return !is_key(key.data, key.bytes); });
-  return wrong == keys_ + count_ ? Result<void>() : refused_key(*wrong, static_cast<std::size_t>(wrong - keys_));
+  if (wrong != keys_ + count_) {
+    return refused_key(*wrong, static_cast<std::size_t>(wrong - keys_));
+  }
+  return CheckedKeys(keys_, count_);
 }
 
-Result<void> KeySource::check_packed() {
-  MANKAI_TRY(check_given(given_, "keys"));
-  MANKAI_ASSIGN(packed_, read_sized(given_));
-  count_ = packed_.count;
-  MANKAI_TRY(check_array(packed_.data, packed_.data_bytes, "data"));
-  if (packed_.data_bytes > kMostBytes || packed_.first > kMostBytes / sizeof(std::int64_t) ||
-      count_ > kMostBytes / sizeof(std::int64_t)) {
-    return refused_packed("more bytes or keys than memory has");
-  }
-  if (packed_.offsets == nullptr) {
-    const std::size_t last = packed_.first + count_;
-    if (packed_.offset_bytes != 0) {
-      return fail(ErrorCode::invalid_argument, "offsets is NULL and has offset_bytes");
-    }
-    if (count_ != 0 && (packed_.width == 0 || last > packed_.data_bytes / packed_.width)) {
-      return refused_packed(std::to_string(last) + " keys of " + std::to_string(packed_.width) +
-                            " bytes are not in data of " + std::to_string(packed_.data_bytes));
-    }
-    return {};
-  }
-  if (packed_.width != 0) {
-    return refused_packed("either offsets or a width, not both");
-  }
-  switch (packed_.offset_bytes) {
-    case sizeof(std::int32_t): return check_offsets<std::int32_t>();
-    case sizeof(std::int64_t): return check_offsets<std::int64_t>();
-    default: return refused_packed("offset_bytes is " + std::to_string(packed_.offset_bytes) + "; it must be 4 or 8");
-  }
-}
-
-template <class Offset>
-Result<void> KeySource::check_offsets() const {
-  if (reinterpret_cast<std::uintptr_t>(packed_.offsets) % alignof(Offset) != 0) {
-    return refused_packed("offsets are not aligned to their size");
-  }
-  const auto* offsets = static_cast<const Offset*>(packed_.offsets) + packed_.first;
-  bool falls = offsets[0] < 0;
-  for (std::size_t i = 0; i < count_; ++i) {
-    falls |= offsets[i + 1] < offsets[i];
-  }
-  if (falls) {
-    return refused_packed("an offset is below 0 or below the one before it");
-  }
-  const auto end = static_cast<std::uint64_t>(offsets[count_]);
-  return end <= packed_.data_bytes ? Result<void>()
-                                   : refused_packed("the last offset is " + std::to_string(end) + ", beyond data of " +
-                                                    std::to_string(packed_.data_bytes) + " bytes");
-}
-
-std::size_t KeySource::read(std::size_t begin, std::size_t count, std::string_view* views) const noexcept {
+std::size_t CheckedKeys::read(std::size_t begin, std::size_t count, std::string_view* views) const noexcept {
   const auto read_with = [&](const auto& view) {
     if (packed_.validity == nullptr) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -106,7 +109,7 @@ std::size_t KeySource::read(std::size_t begin, std::size_t count, std::string_vi
     }
     return filled;
   };
-  if (!is_packed_) {
+  if (keys_ != nullptr) {
     return read_with(
         [this](std::size_t i) { return std::string_view(static_cast<const char*>(keys_[i].data), keys_[i].bytes); });
   }

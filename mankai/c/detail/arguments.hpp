@@ -36,16 +36,10 @@ inline constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<
   return std::string_view(static_cast<const char*>(data), bytes);
 }
 
-/// The keys of a call: an array of mankai_key, or a mankai_packed.
-class KeySource {
+/// The keys of a call, which were checked.
+class CheckedKeys {
  public:
-  KeySource(const mankai_key* keys, std::size_t count) noexcept : keys_(keys), count_(count) {}
-  explicit KeySource(const mankai_packed* packed) noexcept : given_(packed), is_packed_(true) {}
-
-  /// Call it before all others. Errors: invalid_argument for NULL, and for a key that is not in memory or in the data.
-  [[nodiscard]] Result<void> check();
-
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t size() const noexcept { return packed_.count; }
   /// Writes the keys from `begin` on to views, and leaves out skipped ones. Returns the number of views.
   std::size_t read(std::size_t begin, std::size_t count, std::string_view* views) const noexcept;
   /// Moves elements that are in the order of `read` to the places of their keys. Those of skipped keys become `absent`.
@@ -65,20 +59,22 @@ class KeySource {
   }
 
  private:
+  friend class KeySource;
+
+  CheckedKeys(const mankai_key* keys, std::size_t count) noexcept : keys_(keys) { packed_.count = count; }
+  explicit CheckedKeys(const mankai_packed& packed) noexcept : packed_(packed) {}
+
   template <class Made, class Element, class Convert>
   [[nodiscard]] std::vector<Made> kept(const Element* elements, const Convert& convert) const {
     std::vector<Made> kept;
-    kept.reserve(count_);
-    for (std::size_t i = 0; i < count_; ++i) {
+    kept.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i) {
       if (!is_skipped(i)) {
         kept.push_back(convert(elements[i]));
       }
     }
     return kept;
   }
-  [[nodiscard]] Result<void> check_packed();
-  template <class Offset>
-  [[nodiscard]] Result<void> check_offsets() const;
   [[nodiscard]] bool is_skipped(std::size_t index) const noexcept {
     constexpr std::size_t kBits = 8;
     const std::size_t bit = packed_.first + index;
@@ -86,16 +82,30 @@ class KeySource {
   }
 
   const mankai_key* keys_ = nullptr;
+  mankai_packed packed_{};  // of an array, only the count
+};
+
+/// The keys of a call as the caller passes them: an array of mankai_key, or a mankai_packed.
+class KeySource {
+ public:
+  KeySource(const mankai_key* keys, std::size_t count) noexcept : keys_(keys), count_(count) {}
+  explicit KeySource(const mankai_packed* packed) noexcept : packed_(packed), is_packed_(true) {}
+
+  /// Cost: a pass over the keys or offsets. Errors: invalid_argument for NULL, and for a key that is not in memory or
+  /// in the data.
+  [[nodiscard]] Result<CheckedKeys> checked() const;
+
+ private:
+  const mankai_key* keys_ = nullptr;
   std::size_t count_ = 0;
-  const mankai_packed* given_ = nullptr;
+  const mankai_packed* packed_ = nullptr;
   bool is_packed_ = false;
-  mankai_packed packed_{};
 };
 
 /// All keys of a call as views. A few keys need no allocation.
 class KeyViews {
  public:
-  explicit KeyViews(const KeySource& keys) {
+  explicit KeyViews(const CheckedKeys& keys) {
     if (keys.size() > few_.size()) {
       many_.resize(keys.size());
     }
@@ -119,8 +129,8 @@ class KeyViews {
 
 /// Uses all keys at once: `use(views, outcomes)` returns a Result<void>. Shape: outcomes has an element per key.
 template <class T, class Use>
-[[nodiscard]] Result<void> use_at_once(KeySource& keys, T* outcomes, const char* argument, T absent, const Use& use) {
-  MANKAI_TRY(keys.check());
+[[nodiscard]] Result<void> use_at_once(const CheckedKeys& keys, T* outcomes, const char* argument, T absent,
+                                       const Use& use) {
   MANKAI_TRY(check_array(outcomes, keys.size(), argument));
   const KeyViews views(keys);
   MANKAI_TRY(use(views.views(), std::span(outcomes, views.views().size())));
@@ -147,9 +157,9 @@ class Window {
 
 /// As use_at_once, window by window; stops at the first error.
 template <class T, class Use>
-[[nodiscard]] Result<void> use_in_windows(KeySource& keys, T* outcomes, const char* argument, T absent,
+[[nodiscard]] Result<void> use_in_windows(const KeySource& source, T* outcomes, const char* argument, T absent,
                                           const Use& use) {
-  MANKAI_TRY(keys.check());
+  MANKAI_ASSIGN(const auto keys, source.checked());
   MANKAI_TRY(check_array(outcomes, keys.size(), argument));
   Window<std::string_view> window;
   for (std::size_t begin = 0; begin < keys.size(); begin += kQuestionWindow) {

@@ -28,8 +28,7 @@ static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
 
 /// As use_at_once with results of erasing; the caller may want none (NULL).
 template <class Use>
-[[nodiscard]] Result<void> erase_at_once(KeySource& keys, mankai_erase_result* results, const Use& use) {
-  MANKAI_TRY(keys.check());
+[[nodiscard]] Result<void> erase_at_once(const CheckedKeys& keys, mankai_erase_result* results, const Use& use) {
   std::vector<EraseResult> unwanted(results == nullptr ? keys.size() : 0);
   auto* wanted = results == nullptr ? unwanted.data() : reinterpret_cast<EraseResult*>(results);
   return use_at_once(keys, wanted, "results", EraseResult::absent, use);

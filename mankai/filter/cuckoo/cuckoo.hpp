@@ -148,6 +148,14 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// memory for that.
   void clear() noexcept;
 
+  /// Room of the sub-filters. A fixed filter has no more because one opened for a key for which no move made room:
+  /// filled, that sub-filter would double the rate.
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
+    const bool grows = growth_factor() != 0;
+    return sum([grows](const CuckooTable& table) {
+      return grows || table.slice_tag() == 0 ? table.capacity_keys() : 0;  // those of a merged filter have tag 0
+    });
+  }
   /// 0 for a filter that does not grow.
   [[nodiscard]] std::uint32_t growth_factor() const noexcept;
   /// How often the filter has grown.

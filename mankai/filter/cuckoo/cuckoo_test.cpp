@@ -208,6 +208,27 @@ TEST(Cuckoo, AFixedFilterRefusesWhatItHasNoRoomFor) {
   EXPECT_EQ(filter.slice_count(), 1U);
 }
 
+// Goal: sub-filters that open because no move makes room are no room for further keys, which would double the rate.
+// Method: fingerprints so short that keys have few buckets to move between, until a second sub-filter opens.
+TEST(Cuckoo, AFixedFilterIsFullAtItsKeysAlsoIfAKeyOpenedASubFilter) {
+  constexpr std::uint64_t kKeys = 1000;
+  const auto fill = [](std::uint64_t start) {
+    Cuckoo filter = make({.keys = kKeys, .growth = 0, .counts = 0, .fingerprint_bits = 4});
+    for (std::uint64_t key = start; filter.check_room(digests(key, 1)); ++key) {
+      filter.insert(digest(key));
+    }
+    return filter;
+  };
+  Cuckoo filter = fill(0);
+  ASSERT_EQ(filter.slice_count(), 2U);
+  EXPECT_EQ(filter.keys_inserted(), kKeys);
+  EXPECT_EQ(filter.capacity_keys(), kKeys);
+  const Cuckoo other = fill(kKeys);
+  ASSERT_TRUE(filter.merge(other));
+  EXPECT_EQ(filter.capacity_keys(), 2 * kKeys);
+  EXPECT_FALSE(filter.check_room(digests(0, 1)));
+}
+
 TEST(Cuckoo, RepeatedKeysFitAFullFixedFilterThatCounts) {
   for (const std::uint32_t counts : {0U, 2U}) {
     Cuckoo filter = make({.keys = 200, .fpr = 0.0001, .growth = 0, .counts = counts});
@@ -461,7 +482,7 @@ TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
   }
 }
 
-// Slices that stand at different times, as no writer makes them: nothing but that image suffers.
+// Sub-filters with different times, as no writer makes them: nothing but that image suffers.
 TEST(Cuckoo, AForgedTimeOfASubFilterDoesNoHarm) {
   Cuckoo filter = make({.keys = 50, .fpr = 0.01, .growth = 1, .max_ttl = Duration(13)});
   filter.advance({100});

@@ -324,7 +324,7 @@ Result<void> advance(F& filter, const Change& change) {
     return wrong_size(change);
   }
   if (ticks.front() < filter.tick().value || ticks.front() > kMaxTick) {
-    return wrong(change, "hold tick " + std::to_string(ticks.front()) + ", where the filter stands at " +
+    return wrong(change, "hold tick " + std::to_string(ticks.front()) + ", but the filter is at tick " +
                              std::to_string(filter.tick().value));
   }
   filter.advance({ticks.front()});

@@ -86,8 +86,9 @@ Result<RotatingBloom> RotatingBloom::from_image(Image source) {
     return fail(ErrorCode::corrupt,
                 std::to_string(params.block_count) + " blocks per generation at offset 64 do not fill the cells");
   }
+  // All generations together must be a Duration, with which callers calculate.
   if (params.epoch_us == 0 ||
-      params.epoch_us > static_cast<std::uint64_t>(Duration::max().count()) / (params.generations - 1)) {
+      params.epoch_us > static_cast<std::uint64_t>(Duration::max().count()) / params.generations) {
     return fail(ErrorCode::corrupt, "epoch of " + std::to_string(params.epoch_us) + " microseconds at offset 72");
   }
   if (source.state(kTick) > kMaxTick) {

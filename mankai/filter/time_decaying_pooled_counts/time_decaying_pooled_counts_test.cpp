@@ -255,7 +255,8 @@ TEST(PooledCounts, no_rule_undercounts_what_rounds_alike) {
   }
 }
 
-// Two keys share a counter. It stands at 15, its ceiling, from the one; the other comes for the first time.
+// Two keys share a counter. The first key has raised it to 15, its ceiling; then the second is inserted for the first
+// time.
 TEST(PooledCounts, a_counter_at_its_ceiling_waits_for_the_others) {
   Options options = options_of(PoolLookup::hash, 1);
   options.keys = 1;
