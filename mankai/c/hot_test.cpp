@@ -119,5 +119,13 @@ TEST(CHot, requests_that_contradict_themselves_are_refused) {
   refused([](mankai_hot_request& request) { request.seed = "no number"; });
 }
 
+TEST(CHot, more_memory_than_addresses_is_an_error) {
+  mankai_hot* hot = nullptr;
+  auto request = sized<mankai_hot_request>();
+  request.memory_bytes = 280'000'000'000'000;  // above 2^47
+  EXPECT_EQ(mankai_hot_open(nullptr, &request, nullptr, &hot), MANKAI_OUT_OF_SPACE);
+  EXPECT_EQ(hot, nullptr);
+}
+
 }  // namespace
 }  // namespace mankai::c

@@ -11,22 +11,13 @@ constexpr std::uint64_t kLineBytes = kCacheLineBytes;
 
 using Rows = std::vector<PlanRow>;
 
-// The most lines of cells whose image, checksums included, has at most `bytes` bytes.
-std::uint64_t lines_within(std::uint64_t bytes) {
-  std::uint64_t lines = bytes / kLineBytes;
-  while (lines > 0 && image_bytes_for(lines * kLineBytes) > bytes) {
-    lines -= std::max<std::uint64_t>(1, (image_bytes_for(lines * kLineBytes) - bytes) / (2 * kLineBytes));
-  }
-  return lines;
-}
-
 // A growing kind's image has an outer header, and its sub-filter is padded to a line.
 std::uint64_t lines_within(const KindDescription& kind, std::uint64_t bytes) {
   if (!kind.can_grow) {
-    return lines_within(bytes);
+    return cell_lines_within(bytes);
   }
   const std::uint64_t around = sizeof(ImageHeader);
-  return bytes <= around ? 0 : lines_within((bytes - around) / kLineBytes * kLineBytes);
+  return bytes <= around ? 0 : cell_lines_within((bytes - around) / kLineBytes * kLineBytes);
 }
 
 // The rows of all kinds that succeed; the first error if none does.

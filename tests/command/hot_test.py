@@ -381,6 +381,7 @@ class Options(CommandTest):
         self.out("hot", "--memory", "656", "a.log")
         self.error("hot", "--window", "1h", "--memory", "4751", "a.log", code=2, says="--memory: too few bytes; give at least 4752\n")
         self.out("hot", "--window", "1h", "--memory", "4752", "a.log")
+        self.error("hot", "--memory", "280T", "a.log", code=4, says="cannot allocate")
         self.error("hot", "--top", "0", "a.log", code=2, says="--top")
 
     def test_help_names_every_option(self):

@@ -194,6 +194,7 @@ class ContractTest(OneServerTest):
 
     def test_what_is_ours(self):
         too_many = "-ERR too many items in one command for a list of this length; send fewer items per command"
+        too_large = "-ERR a sketch of more than 1 TiB; give a smaller width or depth"
         half_life = "-ERR bad half-life: give a duration such as 3600, 90s or 7d, of 64ms to 1000 years"
         for words, reply in (
                 (("TOPK.RESERVE", "f", 3, "SEED", 4), "-ERR bad seed: give 32 hexadecimal digits"),
@@ -201,8 +202,9 @@ class ContractTest(OneServerTest):
                 (("TOPK.RESERVE", "f", 3, "HALFLIFE", "1001y"), half_life), (("TOPK.RESERVE", "f", 3, "HALFLIFE", 0), half_life),
                 (("TOPK.RESERVE", "f", 3, "HALFLIFE"), "-ERR wrong number of arguments for 'topk.reserve' command"),
                 (("TOPK.RESERVE", "f", 3, 8, 7, "0.9", "CELLS", 5), "-ERR wrong number of arguments for 'topk.reserve' command"),
-                (("TOPK.RESERVE", "f", 3, (1 << 32) - 1, (1 << 32) - 1, "0.9"),
-                 "-ERR Insufficient memory to create topk data structure"),
+                (("TOPK.RESERVE", "f", 3, (1 << 32) - 1, (1 << 32) - 1, "0.9"), too_large),
+                (("TOPK.RESERVE", "f", 1, (1 << 32) - 1, 4080, "0.9"), too_large),
+                (("TOPK.RESERVE", "f", 1, 1 << 27, (1 << 10) + 1, "0.9"), too_large),
                 (("EXISTS", "f"), ":0"), (("TOPK.RESERVE", "f", 3, "HALFLIFE", "1.5h"), "+OK"), (("TYPE", "f"), "+mankai-tk"),
                 (("TOPK.INFO", "f"), '*[+k :3 +width :8 +depth :7 +decay "0.90000000000000002" +half-life "5400"]'),
                 (("TOPK.INCRBYAT", "f", "x", "a", 1), "-ERR the time must be an integer: milliseconds since 1970"),

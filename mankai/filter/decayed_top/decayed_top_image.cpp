@@ -66,14 +66,6 @@ Result<void> check_options(const DecayedTop::Options& options) {
   return {};
 }
 
-std::uint64_t lines_within(std::uint64_t image_bytes) noexcept {
-  std::uint64_t lines = std::min(image_bytes, kMaxCellsBytes) / kCacheLineBytes;
-  while (lines != 0 && image_bytes_for(lines * kCacheLineBytes) > image_bytes) {
-    --lines;
-  }
-  return lines;
-}
-
 std::uint64_t cells_per_line(CountRounding rounding) noexcept {
   return rounding == CountRounding::balanced ? BalancedCounts::Cells::kPlaces : StrictCounts::Cells::kPlaces;
 }
@@ -119,7 +111,8 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
     params.names_lines = names_lines_for(options, counts / (kNamesShare - 1), counts / (small_share - 1));
     return Shape{.params = params, .lines = lines_beside_sketch(params) + sketch};
   }
-  const std::uint64_t lines = lines_within(options.bytes) / params.panes();
+  const std::uint64_t lines =
+      std::min(cell_lines_within(options.bytes), kMaxCellsBytes / kCacheLineBytes) / params.panes();
   params.names_lines = names_lines_for(options, lines / kNamesShare, lines / small_share);
   const std::uint64_t least = kLedgerLines + params.names_lines + 2;
   if (lines < least) {

@@ -184,6 +184,15 @@ std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
   return sizeof(ImageHeader) + cells_bytes + (chunk_count(cells_bytes) + 1) * kChecksumBytes;
 }
 
+std::uint64_t cell_lines_within(std::uint64_t image_bytes) noexcept {
+  constexpr std::uint64_t kAround = sizeof(ImageHeader) + kChecksumBytes;
+  constexpr std::uint64_t kCheckedChunk = kChunkBytes + kChecksumBytes;
+  const std::uint64_t bytes = image_bytes - std::min(image_bytes, kAround);
+  const std::uint64_t rest = bytes % kCheckedChunk;
+  return bytes / kCheckedChunk * (kChunkBytes / kCacheLineBytes) +
+         (rest - std::min<std::uint64_t>(rest, kChecksumBytes)) / kCacheLineBytes;
+}
+
 Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes) {
   ImageHeader header{};
   MANKAI_TRY(copy_header(bytes, total_bytes, header));

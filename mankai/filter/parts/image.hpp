@@ -121,6 +121,8 @@ class Image {
 
 /// Bytes of an image with so many bytes of cells: header, cells, a checksum per chunk and one over those.
 [[nodiscard]] std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept;
+/// The most cache lines of cells whose image has at most so many bytes; 0 if not even one fits.
+[[nodiscard]] std::uint64_t cell_lines_within(std::uint64_t image_bytes) noexcept;
 
 /// Makes the header of an empty image, without its checksum (seal_header).
 [[nodiscard]] ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSettings& settings) noexcept;

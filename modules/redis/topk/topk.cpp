@@ -174,7 +174,9 @@ Answer topk_reserve(Call& call) {
   lookup.limit(limit);
   auto made = create_list(settings);
   if (!made) {
-    return refuse(memory_error("ERR Insufficient memory to create topk data structure"));
+    const bool is_memory = made.error().code == ErrorCode::out_of_space;
+    return refuse(is_memory ? memory_error("ERR Insufficient memory to create topk data structure")
+                            : "ERR " + made.error().message());
   }
   lookup.set(std::make_unique<TopKey>(std::move(*made)));
   replicate_creation(call, settings);

@@ -8,6 +8,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/takeover/heavy_keeper.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -48,15 +49,12 @@ constexpr std::uint64_t units_of(std::uint64_t text_bytes) noexcept {
   return 1 + divide_up<std::uint64_t>(text_bytes, kUnitBytes);
 }
 
-// Lines of cells within RedisBloom's memory; 0: it would be more than an image can have.
+// Lines of cells within RedisBloom's memory.
 std::uint64_t lines_within(const TopSettings& settings) noexcept {
-  constexpr std::uint64_t kMostCells = kMaxCellsBytes / kTheirCellBytes / 2;
-  if (settings.width > kMostCells / settings.depth) {
-    return 0;
-  }
   const std::uint64_t bytes =
       kTheirBytes + kTheirItemBytes * settings.most + kTheirCellBytes * settings.width * settings.depth - kObjectBytes;
-  std::uint64_t lines = bytes / kCacheLineBytes;
+  std::uint64_t lines = cell_lines_within(bytes);
+  // Once or twice, for the engine's block.
   while (engine_bytes(image_bytes_for(lines * kCacheLineBytes)) > bytes) {
     --lines;
   }
@@ -82,10 +80,11 @@ Params params_of(const TopSettings& settings, std::uint64_t lines) noexcept {
 }  // namespace
 
 Result<TopList> TopList::create(const TopSettings& settings) {
+  // RedisBloom's shapes are limited alike in both layouts.
+  MANKAI_TRY(takeover::HeavyKeeperShape(
+                 {.most = settings.most, .width = settings.width, .depth = settings.depth, .decay = settings.decay})
+                 .check());
   const std::uint64_t lines = lines_within(settings);
-  if (lines == 0) {
-    return fail(ErrorCode::invalid_argument, "a list has at most 2^47 bytes");
-  }
   const Params params = params_of(settings, lines);
   MANKAI_ASSIGN(auto image, Image::create(kKind,
                                           {.capacity_keys = settings.most,
