@@ -268,6 +268,10 @@ bool are_too_long(const Call& call) {
   return bytes > kMostCostlyBytes && call.is_from_client();
 }
 
+Result<void> append(LoadingGuard& loading, std::span<const std::byte> data) {
+  return loading.append(data) ? Result<void>() : refuse(memory_error(kNoMemory));
+}
+
 Result<void> take_bytes(GuardLookup& lookup, std::uint64_t offset, std::uint64_t total,
                         std::span<const std::byte> data) {
   if (offset == 0) {
@@ -275,19 +279,20 @@ Result<void> take_bytes(GuardLookup& lookup, std::uint64_t offset, std::uint64_t
     if (data.size() > total) {
       return refuse(kBadData);
     }
-    lookup.set(std::make_unique<GuardKey>(LoadingGuard{.total_bytes = total, .bytes = {data.begin(), data.end()}}));
+    LoadingGuard loading{.total_bytes = total};
+    MANKAI_TRY(append(loading, data));
+    lookup.set(std::make_unique<GuardKey>(std::move(loading)));
     return {};
   }
   if (lookup.found() == nullptr) {
     return lookup.must_be_whole();
   }
   LoadingGuard* const loading = lookup.found()->loading();
-  if (loading == nullptr || loading->total_bytes != total || loading->bytes.size() != offset ||
+  if (loading == nullptr || loading->total_bytes != total || loading->received_bytes != offset ||
       data.size() > total - offset) {
     return refuse("ERR these bytes do not belong there");
   }
-  loading->bytes.insert(loading->bytes.end(), data.begin(), data.end());
-  return {};
+  return append(*loading, data);
 }
 
 Answer guard_block(Call& call) { return change(call, kBlock); }

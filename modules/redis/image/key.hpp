@@ -68,19 +68,14 @@ class ImageKey {
   }
   void set_value(Value value) noexcept { content_ = std::move(value); }
 
-  /// Makes the value once all pieces have arrived. Errors: as Value::from_image's, and out_of_space; the pieces are
+  /// Makes the value once all pieces have arrived. Errors: as Value::from_image's, and std::bad_alloc; the pieces are
   /// then lost, and the key must be deleted.
   [[nodiscard]] Result<void> finish_if_complete() {
-    if (assembly() == nullptr || !assembly()->is_complete()) {
-      return {};
-    }
-    try {
+    if (assembly() != nullptr && assembly()->is_complete()) {
       MANKAI_ASSIGN(auto made, Value::from_image(assembly()->finish()));
       set_value(std::move(made));
-      return {};
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(Error{.code = ErrorCode::out_of_space, .os_error = 0, .detail = {}});
     }
+    return {};
   }
 
   /// Of the value, which is in our own format, or of its received pieces. Errors: std::bad_alloc.

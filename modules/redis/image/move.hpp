@@ -91,12 +91,14 @@ Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLi
 /// Makes the value after the last piece, replicates, notifies and replies.
 template <class KeyValue>
 Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event) {
-  if (!lookup.found()->finish_if_complete()) {
-    // The value is invalid. Replicas may still wait for the last piece, so they delete the key, too.
+  const auto finished = guarded([&] { return lookup.found()->finish_if_complete(); },
+                                [] { return Result<void>(fail(ErrorCode::out_of_space, {})); });
+  if (!finished) {
+    // The pieces are lost. Replicas may still wait for the last one, so they delete the key, too.
     lookup.remove();
     engine.replicate(call.context(), "DEL", "s", call.key());
     call.key_changed("del");
-    return refuse(kBadData);
+    return refuse(finished.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData);
   }
   fit_key(lookup);
   engine.replicate_verbatim(call.context());

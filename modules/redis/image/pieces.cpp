@@ -145,6 +145,20 @@ std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start, st
   return out;
 }
 
+Result<void> make_room(Region& region, std::size_t needed, std::size_t total) {
+  if (needed <= region.size()) {
+    return {};
+  }
+  std::size_t bytes = total;
+  while (bytes / 2 >= needed) {
+    bytes /= 2;
+  }
+  MANKAI_ASSIGN(auto larger, Region::allocate(engine_memory(), bytes));
+  std::ranges::copy(region.bytes(), larger.bytes().begin());
+  region = std::move(larger);
+  return {};
+}
+
 Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std::byte> header) {
   MANKAI_ASSIGN(const auto content, checked(header, kHeaderPlace));
   const std::size_t offset = headers_offset(family);
@@ -214,21 +228,8 @@ std::size_t Assembly::bytes_up_to(std::uint64_t cells) const noexcept {
   return place.image_offset + sizeof(ImageHeader) + static_cast<std::size_t>(cells - place.cells_start);
 }
 
-// The sizes are the image's, halved repeatedly. The last step holds half of the image and the whole one, and the bytes
-// copied add up to at most the image.
 Result<void> Assembly::make_room(std::uint64_t cells) {
-  const std::size_t needed = bytes_up_to(cells);
-  if (needed <= region_.size()) {
-    return {};
-  }
-  auto bytes = static_cast<std::size_t>(image_bytes_);
-  while (bytes / 2 >= needed) {
-    bytes /= 2;
-  }
-  MANKAI_ASSIGN(auto larger, Region::allocate(engine_memory(), bytes));
-  std::ranges::copy(region_.bytes(), larger.bytes().begin());
-  region_ = std::move(larger);
-  return {};
+  return redis::make_room(region_, bytes_up_to(cells), static_cast<std::size_t>(image_bytes_));
 }
 
 Result<void> Assembly::add(std::uint64_t end, std::span<const std::byte> piece) {

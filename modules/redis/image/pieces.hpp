@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "mankai/base/region.hpp"
 #include "mankai/takeover/fields.hpp"
 #include "modules/redis/engine/format.hpp"
 #include "modules/redis/image/family.hpp"
@@ -31,6 +32,12 @@ inline constexpr std::size_t kMaxPieceCells = kMaxPieceBytes - kPieceChecksumByt
 /// The piece that begins at cell byte `start`; empty at and after the end. Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start,
                                               std::size_t most_cells = kMaxPieceCells);
+
+/// Enlarges a region of engine_memory() that is filled in order, so that it has at least `needed` of `total` bytes, and
+/// keeps its content. The sizes are the total's, halved repeatedly: the last step holds half of the total and all of
+/// it, and the bytes copied add up to at most the total. Pre: needed <= total. Errors: out_of_space; then nothing has
+/// changed.
+[[nodiscard]] Result<void> make_room(Region& region, std::size_t needed, std::size_t total);
 
 /// A value that is built from pieces. Its memory grows with the cells received, to at most twice their image: a header
 /// that announces a huge filter allocates nothing. Threads: one owner.
