@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -135,12 +134,9 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
     created.rewrite_foreign(replicate_to(call));
     return;
   }
-  constexpr std::size_t kTextBytes = 64;
-  std::array<char, kTextBytes> fpr;
-  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const NumberText fpr = number_text(settings.fpr);
   if (settings.layout == Layout::valkey_bloom) {  // as valkey-bloom does: BF.LOAD would have all cells
-    std::array<char, kTextBytes> ratio;
-    std::snprintf(ratio.data(), ratio.size(), "%.17g", settings.tightening);
+    const NumberText ratio = number_text(settings.tightening);
     engine.replicate(call.context(), "BF.INSERT", settings.is_nonscaling ? "sclcccccbc" : "sclcccccbcl", call.key(),
                      "CAPACITY", static_cast<long long>(settings.capacity_keys), "ERROR", fpr.data(), "TIGHTENING",
                      ratio.data(), "SEED", chars(std::as_bytes(std::span(settings.valkey_seed))),

@@ -17,6 +17,8 @@ constexpr const char* kFull = "ERR non scaling filter is full";
 constexpr const char* kAddFailed = "ERR problem inserting into filter";
 constexpr const char* kReserveEvent = "bf.reserve";
 
+constexpr std::size_t kFirstOption = 4;  // of BF.RESERVE
+
 Error not_created(const Error& error) {
   const bool is_memory = error.code == ErrorCode::out_of_space;
   return refuse(is_memory ? memory_error("ERR Insufficient memory to create filter") : "ERR could not create filter")
@@ -141,7 +143,6 @@ class ReserveOptions {
  public:
   /// Errors: to be replied.
   Result<void> read(const Call& call, BloomRequest& request) {
-    constexpr std::size_t kFirstOption = 4;
     for (std::size_t i = kFirstOption; i < call.size();) {
       MANKAI_TRY(read_one(call, i, request));
     }
@@ -225,17 +226,6 @@ Result<BloomSettings> read_replayed_reserve(const Call& call) {
     }
   }
   return is_valid ? request.settings(call) : refuse(kUnknownArgument);
-}
-
-// Our own primaries and AOF files always give the hash of a filter.
-bool is_reserve_of_redisbloom(const Call& call) noexcept {
-  constexpr std::size_t kFirstOption = 4;
-  for (std::size_t i = kFirstOption; i < call.size(); ++i) {
-    if (HashRequest::is_option(call, i)) {
-      return false;
-    }
-  }
-  return !call.is_from_client();
 }
 
 /// Reads BF.INSERT's options up to ITEMS.
@@ -327,7 +317,7 @@ class InsertOptions {
 }  // namespace
 
 Answer bloom_reserve(Call& call) {
-  const bool is_foreign = is_reserve_of_redisbloom(call);
+  const bool is_foreign = is_reserve_of_redisbloom(call, kFirstOption);
   if (!is_foreign && !has_reserve_arity(call)) {
     return call.wrong_arity();
   }

@@ -73,11 +73,9 @@ class Sketch : public FilterBase {
   void count(std::span<const std::string_view> items, std::span<std::uint32_t> counts) const noexcept;
 
   /// Replaces the cells by the sum of weighted ones. Returns false, and changes nothing, if a cell would lie outside
-  /// [0, 2^32 - 1], the total outside [0, 2^63 - 1], or a sum on the way outside 64 bits. Pre: is_like each of them.
+  /// [0, 2^32 - 1], the total outside [0, 2^63 - 1], or a sum on the way outside 64 bits. Pre: each has the width and
+  /// the depth of this one.
   [[nodiscard]] bool assign_sum(std::span<const Term> terms) noexcept;
-  [[nodiscard]] bool is_like(const Sketch& other) const noexcept {
-    return width() == other.width() && depth() == other.depth();
-  }
 
   // For ImageKey.
   [[nodiscard]] ImageParts parts() const { return parts_of(*this); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <string>
 
 #include "modules/redis/engine/fields.hpp"
@@ -90,16 +89,6 @@ Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& se
   return {};
 }
 
-// Our own primaries and AOF files always give the hash of a filter.
-bool is_reserve_of_redisbloom(const Call& call) noexcept {
-  for (std::size_t i = kFirstOption; i < call.size(); ++i) {
-    if (HashRequest::is_option(call, i)) {
-      return false;
-    }
-  }
-  return !call.is_from_client();
-}
-
 // Returns the index of the first such word with a word after it, or 0.
 std::size_t first_of(const Call& call, const char* word) noexcept {
   for (std::size_t i = 1; i + 1 < call.size(); ++i) {
@@ -165,7 +154,8 @@ Result<void> read_cuckoo_capacity(const Call& call, std::size_t index, CuckooSet
 Result<CuckooSettings> read_cuckoo_settings(const Call& call) {
   CuckooSettings settings = default_cuckoo_settings();
   MANKAI_TRY(read_capacity(call, 2, settings));
-  MANKAI_TRY(is_reserve_of_redisbloom(call) ? read_replayed_options(call, settings) : read_options(call, settings));
+  MANKAI_TRY(is_reserve_of_redisbloom(call, kFirstOption) ? read_replayed_options(call, settings)
+                                                          : read_options(call, settings));
   return settings;
 }
 
@@ -174,9 +164,7 @@ void replicate_creation(const Call& call, const CuckooSettings& settings, const 
     created.rewrite_foreign(replicate_to(call));
     return;
   }
-  constexpr std::size_t kTextBytes = 32;
-  std::array<char, kTextBytes> fpr;
-  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const NumberText fpr = number_text(settings.fpr);
   const HashText hash = hash_text(settings.hash);
   const SecondsText ttl = seconds_text(settings.max_ttl);
   const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));

@@ -88,12 +88,6 @@ struct Adding {
   bool no_create = false;
 };
 
-std::string_view text_of(String* item) noexcept {
-  std::size_t bytes = 0;
-  const char* text = engine.string_ptr_len(item, &bytes);
-  return {text, bytes};
-}
-
 Digest digest_of(const Cuckoo& filter, String* item) noexcept { return filter.hasher()(text_of(item)); }
 
 Outcome add_one(Cuckoo& filter, Digest digest, std::uint64_t until, bool only_new) {

@@ -46,11 +46,7 @@ class Call {
   [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
   [[nodiscard]] String* key() const noexcept { return arguments_[1]; }
   [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
-  [[nodiscard]] std::string_view text(std::size_t index) const noexcept {
-    std::size_t bytes = 0;
-    const char* data = engine.string_ptr_len(arguments_[index], &bytes);
-    return {data, bytes};
-  }
+  [[nodiscard]] std::string_view text(std::size_t index) const noexcept { return text_of(arguments_[index]); }
   /// Whether the argument equals a word in capitals, ignoring case.
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace mankai::redis {
 
@@ -273,6 +274,13 @@ struct Engine {
 
 /// Null until `bind_engine`, then constant. Threads: any may read it.
 extern Engine engine;
+
+/// The bytes of a string of the engine, which belong to it.
+[[nodiscard]] inline std::string_view text_of(const String* string) noexcept {
+  std::size_t bytes = 0;
+  const char* data = engine.string_ptr_len(string, &bytes);
+  return {data, bytes};
+}
 
 /// Binds the functions. Returns the name of a required one that the engine lacks, or null.
 [[nodiscard]] const char* bind_engine(Context* context) noexcept;

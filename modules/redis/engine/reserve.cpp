@@ -127,6 +127,21 @@ HashText hash_text(const HashSpec& hash) noexcept {
   return text;
 }
 
+NumberText number_text(double number) noexcept {
+  NumberText text;
+  std::snprintf(text.data(), text.size(), "%.17g", number);
+  return text;
+}
+
+bool is_reserve_of_redisbloom(const Call& call, std::size_t first_option) noexcept {
+  for (std::size_t i = first_option; i < call.size(); ++i) {
+    if (HashRequest::is_option(call, i)) {
+      return false;
+    }
+  }
+  return !call.is_from_client();
+}
+
 GrowingSettings GrowingDefaults::settings() const {
   return {.fpr = fpr.value,
           .capacity_keys = static_cast<std::uint64_t>(capacity_keys.value),
@@ -163,9 +178,7 @@ Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& de
 }
 
 void replicate_reserve(const Call& call, const char* command, const GrowingSettings& settings) noexcept {
-  constexpr std::size_t kTextBytes = 64;
-  std::array<char, kTextBytes> fpr;
-  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const NumberText fpr = number_text(settings.fpr);
   const HashText hash = hash_text(settings.hash);
   const auto capacity = static_cast<long long>(settings.capacity_keys);
   const auto expansion = static_cast<long long>(settings.expansion);

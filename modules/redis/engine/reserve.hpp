@@ -41,6 +41,13 @@ struct HashText {
 };
 [[nodiscard]] HashText hash_text(const HashSpec& hash) noexcept;
 
+/// A number as replicas and AOF files get it: exact, because 17 digits distinguish all doubles.
+using NumberText = std::array<char, 32>;
+[[nodiscard]] NumberText number_text(double number) noexcept;
+
+/// Whether RESERVE is from a primary or an AOF file of RedisBloom: ours always give the hash of a filter.
+[[nodiscard]] bool is_reserve_of_redisbloom(const Call& call, std::size_t first_option) noexcept;
+
 /// What a growing filter is created with; replicas get all of it.
 struct GrowingSettings {
   double fpr = 0;

@@ -126,9 +126,8 @@ bool RateSetting::set(double rate, String* as_text) noexcept {
     text = nullptr;
   }
   if (value == rate) {
-    std::size_t bytes = 0;
-    const char* data = engine.string_ptr_len(as_text, &bytes);
-    text = engine.create_string(nullptr, data, bytes);
+    const std::string_view bytes = text_of(as_text);
+    text = engine.create_string(nullptr, bytes.data(), bytes.size());
   }
   return true;
 }
@@ -163,11 +162,9 @@ int register_setting(Context* context, const char* name, FlagSetting& setting, u
   const int done =
       engine.register_bool_config(context, name, static_cast<int>(setting.initial), flags, get, set, nullptr, &setting);
   return registered(done, name, &setting, [](void* data, String* text) noexcept {
-    std::size_t bytes = 0;
-    const char* word = engine.string_ptr_len(text, &bytes);
-    const bool is_yes = equal_words({word, bytes}, "yes");
+    const bool is_yes = equal_words(text_of(text), "yes");
     at<FlagSetting>(data).value = is_yes;
-    return is_yes || equal_words({word, bytes}, "no");
+    return is_yes || equal_words(text_of(text), "no");
   });
 }
 
@@ -178,11 +175,9 @@ int register_setting(Context* context, const char* name, ChoiceSetting& setting)
     return kOk;
   };
   const auto set_from = [](void* data, String* text) noexcept {
-    std::size_t bytes = 0;
-    const char* word = engine.string_ptr_len(text, &bytes);
     auto& chosen = at<ChoiceSetting>(data);
     const auto found =
-        std::ranges::find_if(chosen.names, [&](const char* choice) { return equal_words({word, bytes}, choice); });
+        std::ranges::find_if(chosen.names, [&](const char* choice) { return equal_words(text_of(text), choice); });
     const bool is_one = found != chosen.names.end();
     chosen.value = is_one ? static_cast<int>(found - chosen.names.begin()) : chosen.value;
     return is_one;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "mankai/base/error.hpp"
@@ -108,10 +109,9 @@ class NativeType {
   static const T& at(const void* value) noexcept { return *static_cast<const T*>(value); }
   static void log(Io* io, std::size_t format, const char* what) noexcept {
     const String* key = engine.get_key_name_from_io(io);
-    std::size_t bytes = 0;
-    const char* name = key != nullptr ? engine.string_ptr_len(key, &bytes) : "";
-    engine.log_io_error(io, "warning", "key \"%.*s\" of type %s: %s", static_cast<int>(std::min(bytes, kLoggedBytes)),
-                        name, T::kFormats[format].type_name, what);
+    const std::string_view name = (key != nullptr ? text_of(key) : std::string_view("")).substr(0, kLoggedBytes);
+    engine.log_io_error(io, "warning", "key \"%.*s\" of type %s: %s", static_cast<int>(name.size()), name.data(),
+                        T::kFormats[format].type_name, what);
   }
   static void log_lack_of_memory(Io* io, const void* value) noexcept {
     log(io, at(value).format(), "no memory: what is being saved of it is damaged");

@@ -1,7 +1,6 @@
 /// The FADE.* commands: a filter in which newer items overwrite older ones.
 
 #include <array>
-#include <cstdio>
 
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/fade/value.hpp"
@@ -51,9 +50,7 @@ Result<FadeSettings> read_settings(const Call& call) {
 }
 
 void replicate_creation(const Call& call, const FadeSettings& settings) {
-  constexpr std::size_t kTextBytes = 32;
-  std::array<char, kTextBytes> fpr;
-  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const NumberText fpr = number_text(settings.fpr);
   const auto capacity = static_cast<long long>(settings.capacity_keys);
   const HashText hash = hash_text(settings.hash);
   engine.replicate(call.context(), "FADE.RESERVE", "sclclcccc", call.key(), fpr.data(), capacity, "SLOTS",

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -131,21 +130,17 @@ Result<HotSettings> HotRequest::settings() const {
 }
 
 void replicate_creation(const Call& call, const HotSettings& settings) {
-  constexpr std::size_t kTextBytes = 32;
-  std::array<char, kTextBytes> lambda;
-  std::array<char, kTextBytes> fpr;
-  // Exact: a multiple of 2^-32 is a double, and 17 digits distinguish all doubles.
-  std::snprintf(lambda.data(), lambda.size(), "%.17g", settings.decay.lambda());
-  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  // Exact: a multiple of 2^-32 is a double.
+  const NumberText lambda = number_text(settings.decay.lambda());
+  const NumberText fpr = number_text(settings.fpr);
   const HashText hash = hash_text(settings.hash);
   const char* const rounding = kCountRoundingNames[static_cast<std::size_t>(settings.rounding)].data();
   const std::string epoch = to_text(settings.decay.epoch);
   const std::string window = to_text(settings.window);
   // Of a window, the rounding is given twice, so that both take as many arguments.
-  const std::array<const char*, 4> counts =
-      settings.window != Duration()
-          ? std::array{"WINDOW", window.c_str(), "ROUNDING", rounding}
-          : std::array{"LAMBDA", static_cast<const char*>(lambda.data()), "EPOCH", epoch.c_str()};
+  const std::array<const char*, 4> counts = settings.window != Duration()
+                                                ? std::array{"WINDOW", window.c_str(), "ROUNDING", rounding}
+                                                : std::array{"LAMBDA", lambda.data(), "EPOCH", epoch.c_str()};
   if (settings.bytes != 0) {
     engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), counts[0], counts[1], counts[2],
                      counts[3], "MEMORY", std::to_string(settings.bytes).c_str(), "ROUNDING", rounding, "HASH",

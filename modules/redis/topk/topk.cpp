@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,9 +134,7 @@ void replicate_creation(const Call& call, const TopkSettings& settings) {
     engine.replicate_verbatim(call.context());
     return;
   }
-  constexpr std::size_t kTextBytes = 32;
-  std::array<char, kTextBytes> decay;
-  std::snprintf(decay.data(), decay.size(), "%.17g", settings.decay);
+  const NumberText decay = number_text(settings.decay);
   const HashText hash = hash_text(settings.hash);
   const auto replicate = [&](const char* format, auto... half_life) {
     engine.replicate(call.context(), "TOPK.RESERVE", format, call.key(), static_cast<long long>(settings.most),
