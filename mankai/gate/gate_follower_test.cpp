@@ -53,7 +53,7 @@ TEST_F(GateFollowerTest, sees_what_was_applied_when_it_is_refreshed) {
   EXPECT_TRUE(follower->maybe("a"));
 }
 
-// Goal: a gate that was built again is not taken for the one before because it stands at the same numbers.
+// Goal: a gate that was built again is not taken for the one before because its positions have the same numbers.
 TEST_F(GateFollowerTest, another_build_at_the_same_numbers_is_noticed) {
   for (const std::string_view key : {"old", "new"}) {
     auto built = Gate::create({.keys = 2000});

@@ -135,9 +135,9 @@ class ContractTest(OneServerTest):
                 (("GATE.APPLY", "f", SOURCE, 5, "", 6, "m", 3, "a", "", "a"), "+OK"),
                 (("GATE.MAYBE", "f", 6, "a", "b", ""), f"*[{yes} {no} {yes}]"),
                 (("GATE.MAYBE", "f", "0/7", "b"), f"*[{yes}]"),
-                (("GATE.APPLY", "f", SOURCE, 5, "", 6, "m", 1, "b"), f"-GATEPOSITION the gate stands at position 6 of {SOURCE}"),
-                (("GATE.APPLY", "f", "other", 6, "m", 7, "n", 1, "b"), f"-GATEPOSITION the gate stands at position 6 of {SOURCE}"),
-                (("GATE.APPLY", "f", SOURCE, 6, "n", 7, "n", 1, "b"), f"-GATEPOSITION the gate stands at position 6 of {SOURCE}"),
+                (("GATE.APPLY", "f", SOURCE, 5, "", 6, "m", 1, "b"), f"-GATEPOSITION the gate is at position 6 of {SOURCE}"),
+                (("GATE.APPLY", "f", "other", 6, "m", 7, "n", 1, "b"), f"-GATEPOSITION the gate is at position 6 of {SOURCE}"),
+                (("GATE.APPLY", "f", SOURCE, 6, "n", 7, "n", 1, "b"), f"-GATEPOSITION the gate is at position 6 of {SOURCE}"),
                 (("GATE.APPLY", "f", SOURCE, 6, "m", "1/0", "0123456789abcdef", 1, "b", "a", "c"), "+OK"),
                 (("GATE.MAYBE", "f", "1/0", "a", "b", "c"), f"*[{yes} {yes} {no}]"),
                 (("GATE.APPLY", "f", SOURCE, 1 << 32, "0123456789abcdef", 1 << 32, "n", 0, "a"), "+OK"),
@@ -167,7 +167,7 @@ class ContractTest(OneServerTest):
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "0123456789abcdefg", 0), "bad position"),
                 (("GATE.APPLY", "f", SOURCE, 1, "", 0, "", 0), "does not fall"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 0, "", 1, "a"), "a position that stays"),
-                (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 2, "a"), "bad count"),
+                (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 2, "a"), "bad count: give how many of the items are to be inserted; the others are removed"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", -1, "a"), "bad count"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", "x", "a"), "bad count")):
             self.assertRegex(render(self.client.call(*words)), f"-.*{error}", words)

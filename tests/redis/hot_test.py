@@ -152,14 +152,13 @@ class ContractTest(OneServerTest):
 
     @in_both_protocols
     def test_errors(self, client):
-        decay, size = "-ERR HALFLIFE and LAMBDA say the same: give one of them", "-ERR MEMORY says how large the filter "
-        size += "is, CAPACITY and ERROR what it must hold: give one or the other"
+        decay, size = "-ERR HALFLIFE and LAMBDA cannot be combined", "-ERR MEMORY cannot be combined with CAPACITY and ERROR"
         increment = "-ERR the increment must be an integer in the range [1, 4294967295]"
         moment = "-ERR the time must be an integer: milliseconds since 1970"
         most = "-ERR the number of items must be in the range [1, 10000]: ask for more with OFFSET"
         self.check(client, f"""
             HOT.RESERVE => -ERR wrong number of arguments for 'hot.reserve' command
-            HOT.RESERVE h HALFLIFE => -ERR the last argument has no value, or is none
+            HOT.RESERVE h HALFLIFE => -ERR the last argument is unknown or has no value
             HOT.RESERVE h HALFLIFE x
                 => -ERR duration 'x' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d
             HOT.RESERVE h HALFLIFE 1h LAMBDA 0.5 EPOCH 1m => {decay}

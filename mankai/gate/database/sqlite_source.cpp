@@ -379,7 +379,7 @@ class SqliteSource final : public RowSource {
       return {};
     }
     return fail(ErrorCode::not_found,
-                "the change at " + std::to_string(position.number) + ", where the gate stands, is not in " + path_ +
+                "the change at " + std::to_string(position.number) + ", where the gate is, is not in " + path_ +
                     " (any more): this is another copy of the database, such as an older one that "
                     "was put back, or changes were taken out; build the gate again");
   }

@@ -68,7 +68,7 @@ class Expiry {
     const auto until = filter->until_of(*at_);
     return until ? *until : Result<std::uint64_t>(refuse("ERR " + until.error().detail));
   }
-  /// As PXAT tells it; 0: not told.
+  /// The value of PXAT; 0: no expiry was given.
   [[nodiscard]] long long milliseconds() const noexcept {
     return at_ ? static_cast<long long>(at_->time_since_epoch().count()) : 0;
   }

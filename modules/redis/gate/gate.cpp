@@ -64,7 +64,7 @@ Result<Changes> read_changes(const Call& call) {
   const auto count = call.integer(kCount);
   const std::size_t items = call.size() - kFirstChange;
   if (!count || *count < 0 || static_cast<std::uint64_t>(*count) > items) {
-    return refuse("ERR bad count: give how many of the items came; the others went");
+    return refuse("ERR bad count: give how many of the items are to be inserted; the others are removed");
   }
   if (*to == *from && items != 0) {
     return refuse("ERR a position that stays has no changes: they could be taken twice");
@@ -100,7 +100,7 @@ Answer gate_apply(Call& call) {
   MANKAI_TRY(lookup.must_be_whole());
   GateValue& gate = *lookup.value();
   if (gate.source_id() != changes.source_id || gate.position() != changes.from) {
-    return refuse("GATEPOSITION the gate stands at position " + std::to_string(gate.position().number) + " of " +
+    return refuse("GATEPOSITION the gate is at position " + std::to_string(gate.position().number) + " of " +
                   std::string(gate.source_id()));
   }
   const KeyBatch batch(call, kFirstChange);

@@ -64,27 +64,27 @@ Result<HotSettings> read_settings(const Call& call) {
 }
 
 using HotLookup = ImageLookup<HotValue>;
-using Tell = double (HotValue::*)(std::string_view key, Time at) const noexcept;
+using Estimate = double (HotValue::*)(std::string_view key, Time at) const noexcept;
 
 constexpr std::size_t kDefaultTop = 10;
 /// Per command: takes a few milliseconds, mostly for the reply.
 constexpr long long kMostTop = 10'000;
 
-Answer reply_each(const Call& call, std::size_t first, Tell tell, Moment at) {
+Answer reply_each(const Call& call, std::size_t first, Estimate estimate, Moment at) {
   const HotLookup lookup(call, kRead);
   MANKAI_TRY(lookup.must_be_whole());
   call.array(call.size() - first);
   for (std::size_t i = first; i < call.size(); ++i) {
-    call.real_number((lookup.value()->*tell)(call.text(i), at));
+    call.real_number((lookup.value()->*estimate)(call.text(i), at));
   }
   return kOk;
 }
 
-Answer tell_now(const Call& call, Tell tell) { return reply_each(call, 2, tell, clock_now()); }
+Answer estimate_now(const Call& call, Estimate estimate) { return reply_each(call, 2, estimate, clock_now()); }
 
-Answer tell_at(const Call& call, Tell tell) {
+Answer estimate_at(const Call& call, Estimate estimate) {
   const auto at = read_moment(call, 2);
-  return at ? reply_each(call, 3, tell, *at) : refuse(kBadTime);
+  return at ? reply_each(call, 3, estimate, *at) : refuse(kBadTime);
 }
 
 struct TopRequest {
@@ -162,10 +162,10 @@ Answer hot_incrbyat(Call& call) {
   return is_far_future(call, *at) ? refuse(kFarFuture) : increase(call, kFirst, at);
 }
 
-Answer hot_count(Call& call) { return tell_now(call, &HotValue::count); }
-Answer hot_countat(Call& call) { return tell_at(call, &HotValue::count); }
-Answer hot_rate(Call& call) { return tell_now(call, &HotValue::rate); }
-Answer hot_rateat(Call& call) { return tell_at(call, &HotValue::rate); }
+Answer hot_count(Call& call) { return estimate_now(call, &HotValue::count); }
+Answer hot_countat(Call& call) { return estimate_at(call, &HotValue::count); }
+Answer hot_rate(Call& call) { return estimate_now(call, &HotValue::rate); }
+Answer hot_rateat(Call& call) { return estimate_at(call, &HotValue::rate); }
 
 Answer hot_top(Call& call) {
   TopRequest request;

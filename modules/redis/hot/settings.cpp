@@ -86,7 +86,7 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
 Result<void> HotRequest::read(const Call& call, std::size_t first) {
   for (std::size_t i = first; i < call.size(); i += 2) {
     if (i + 1 == call.size()) {
-      return wrong("the last argument has no value, or is none");
+      return wrong("the last argument is unknown or has no value");
     }
     MANKAI_TRY(read_option(call, i));
   }
@@ -96,7 +96,7 @@ Result<void> HotRequest::read(const Call& call, std::size_t first) {
 Result<Decay> HotRequest::decay() const {
   if (lambda_) {
     if (half_life_) {
-      return wrong("HALFLIFE and LAMBDA say the same: give one of them");
+      return wrong("HALFLIFE and LAMBDA cannot be combined");
     }
     return epoch_ ? Decay::of(*lambda_, *epoch_) : wrong("LAMBDA needs EPOCH: how often counts are multiplied by it");
   }
@@ -111,7 +111,7 @@ Result<Decay> HotRequest::decay() const {
 
 Result<HotSettings> HotRequest::settings() const {
   if (bytes_ && (capacity_keys_ || fpr_)) {
-    return wrong("MEMORY says how large the filter is, CAPACITY and ERROR what it must hold: give one or the other");
+    return wrong("MEMORY cannot be combined with CAPACITY and ERROR");
   }
   if (fpr_ && !capacity_keys_) {
     return wrong("ERROR needs CAPACITY: of how many items");

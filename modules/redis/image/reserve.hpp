@@ -9,10 +9,10 @@
 
 namespace mankai::redis {
 
-/// RESERVE key …: creates an empty filter under an absent key. `tell(call, settings, value)` or `tell(call, settings)`
-/// replicates it; `refused(error)` converts an error of Value::create to a reply.
-template <ImageValue Value, class Settings, class Tell>
-Answer reserve(const Call& call, const Settings& settings, const char* event, const Tell& tell,
+/// RESERVE key …: creates an empty filter under an absent key. `replicate(call, settings, value)` or
+/// `replicate(call, settings)` replicates it; `refused(error)` converts an error of Value::create to a reply.
+template <ImageValue Value, class Settings, class Replicate>
+Answer reserve(const Call& call, const Settings& settings, const char* event, const Replicate& replicate,
                Error (*refused)(const Error&) = not_made) {
   MemoryLimit limit(call.context());
   ImageLookup<Value> lookup(call, kRead | kWrite);
@@ -23,10 +23,10 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
     return std::unexpected(refused(made.error()));
   }
   auto key = ImageKey<Value>::create(std::move(*made));
-  if constexpr (std::invocable<const Tell&, const Call&, const Settings&, const Value&>) {
-    tell(call, settings, *key->value());
+  if constexpr (std::invocable<const Replicate&, const Call&, const Settings&, const Value&>) {
+    replicate(call, settings, *key->value());
   } else {
-    tell(call, settings);
+    replicate(call, settings);
   }
   lookup.set(std::move(key));
   call.key_changed(event);

@@ -281,7 +281,7 @@ Result<PgSlot> find_slot(PgConnection& connection, const std::string& name) {
 Result<void> check_is_reached(const PgSlot& slot, Lsn position) {
   if (slot.written < position) {
     return missing("the server's log ends at " + to_text(slot.written) + ", before " + to_text(position) +
-                   ", where the gate stands: this is an older copy of the database; build the gate again");
+                   ", where the gate is: this is an older copy of the database; build the gate again");
   }
   return {};
 }
@@ -289,7 +289,7 @@ Result<void> check_is_reached(const PgSlot& slot, Lsn position) {
 Result<void> check_is_kept(const PgSlot& slot, Lsn position) {
   if (slot.confirmed > position) {
     return missing("replication slot " + slot.name + " has let go what came before " + to_text(slot.confirmed) +
-                   ", and the gate stands at " + to_text(position) + ": build the gate again");
+                   ", and the gate is at " + to_text(position) + ": build the gate again");
   }
   return {};
 }
