@@ -16,15 +16,15 @@
 namespace mankai {
 namespace {
 
-constexpr std::array kFormats = {LogFormat::combined, LogFormat::squid, LogFormat::w3c, LogFormat::json,
-                                 LogFormat::keys};
+constexpr std::array kLogFormats = {LogFormat::combined, LogFormat::squid, LogFormat::w3c, LogFormat::json,
+                                    LogFormat::keys};
 
 struct Line {
   std::string text;
   GeneratedRecord truth;
 };
 
-std::vector<Line> generate(const LogGeneratorOptions& options) {
+std::vector<Line> generate_lines(const LogGeneratorOptions& options) {
   LogGenerator generator = LogGenerator::create(options).value();
   std::vector<Line> lines;
   while (generator.has_next()) {
@@ -57,13 +57,13 @@ LogParser parser_after_header(const LogGenerator& generator, LogFormat format) {
 
 // May be regenerated only together with a note in the changelog: users rely on "same seed, same bytes".
 TEST(LogGenerator, golden_lines_of_seed_1) {
-  std::array<std::string, kFormats.size()> firsts;
+  std::array<std::string, kLogFormats.size()> firsts;
   std::uint64_t digest = 0;
-  for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    LogGeneratorOptions options = of_format(kFormats[i], 2'000);
+  for (std::size_t i = 0; i < kLogFormats.size(); ++i) {
+    LogGeneratorOptions options = of_format(kLogFormats[i], 2'000);
     options.late_share = 0.1;
     options.malformed_share = 0.05;
-    const std::vector<Line> lines = generate(options);
+    const std::vector<Line> lines = generate_lines(options);
     firsts[i] = lines.front().text;
     for (const Line& line : lines) {
       for (const char byte : line.text) {
@@ -97,7 +97,7 @@ TEST(LogGenerator, golden_lines_of_seed_1) {
 
 // Goal: every format's parser gets back what the generator says it wrote. Method: parse each line beside the truth.
 TEST(LogGenerator, what_it_writes_every_parser_reads) {
-  for (const LogFormat format : kFormats) {
+  for (const LogFormat format : kLogFormats) {
     LogGeneratorOptions options = of_format(format, 10'000);
     options.late_share = 0.1;
     options.malformed_share = 0.1;
@@ -137,7 +137,7 @@ TEST(LogGenerator, what_it_writes_every_parser_reads) {
 TEST(LogGenerator, common_format_ends_after_the_size) {
   LogGeneratorOptions options = of_format(LogFormat::combined, 100);
   options.is_common = true;
-  for (const Line& line : generate(options)) {
+  for (const Line& line : generate_lines(options)) {
     EXPECT_EQ(std::ranges::count(line.text, '"'), 2) << line.text;
   }
 }
@@ -148,7 +148,7 @@ TEST(LogGenerator, the_seed_decides_and_a_longer_run_only_continues) {
     options.seed = seed;
     options.late_share = options.malformed_share = 0.2;
     std::vector<std::string> result;
-    for (const Line& line : generate(options)) {
+    for (const Line& line : generate_lines(options)) {
       result.push_back(line.text);
     }
     return result;
@@ -189,7 +189,7 @@ TEST(LogGenerator, requests_arrive_as_a_poisson_process) {
   double sum = 0;
   double squares = 0;
   double above = 0;
-  for (const Line& line : generate(options)) {
+  for (const Line& line : generate_lines(options)) {
     const double gap = std::chrono::duration<double>(line.truth.time - before).count() * kRate;
     before = line.truth.time;
     sum += gap;
@@ -210,7 +210,7 @@ TEST(LogGenerator, shares_are_met_within_the_binomial_bound) {
     options.malformed_share = share;
     double late = 0;
     double malformed = 0;
-    for (const Line& line : generate(options)) {
+    for (const Line& line : generate_lines(options)) {
       late += line.truth.is_late ? 1 : 0;
       malformed += line.truth.is_malformed ? 1 : 0;
     }
@@ -226,7 +226,7 @@ TEST(LogGenerator, late_records_are_late_by_no_more_than_was_asked) {
   options.late_by = std::chrono::seconds(10);
   Time newest = options.start;
   bool is_any_behind = false;
-  for (const Line& line : generate(options)) {
+  for (const Line& line : generate_lines(options)) {
     if (!line.truth.is_late) {
       EXPECT_GE(line.truth.time, newest);
       newest = line.truth.time;
@@ -257,7 +257,7 @@ TEST(LogGenerator, what_is_hot_changes_with_the_drift_and_not_without) {
     LogGeneratorOptions options = of_format(LogFormat::combined, 100'000);
     options.rate = 1;
     options.drift = drifts ? std::chrono::hours(2) : Duration::zero();
-    const std::vector<Line> lines = generate(options);
+    const std::vector<Line> lines = generate_lines(options);
     const auto early = hits_of(lines, options.start, options.start + std::chrono::hours(2));
     const auto late = hits_of(lines, options.start + std::chrono::hours(20), options.start + std::chrono::hours(22));
     EXPECT_EQ(hottest(early) != hottest(late), drifts);

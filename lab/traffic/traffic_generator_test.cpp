@@ -17,7 +17,7 @@
 namespace mankai {
 namespace {
 
-constexpr std::array kFormats = {TrafficFormat::tsv, TrafficFormat::json, TrafficFormat::combined};
+constexpr std::array kTrafficFormats = {TrafficFormat::tsv, TrafficFormat::json, TrafficFormat::combined};
 
 std::vector<TrafficEvent> day_of(const TrafficOptions& options) {
   TrafficGenerator generator = TrafficGenerator::create(options).value();
@@ -75,11 +75,11 @@ class ExactRules {
 TEST(TrafficGenerator, golden_day_of_seed_1) {
   std::uint64_t digest = 0;
   std::uint64_t lines = 0;
-  std::array<std::string, kFormats.size()> firsts;
+  std::array<std::string, kTrafficFormats.size()> firsts;
   for (const TrafficEvent& event : day_of({.events = 5'000, .products = 500, .rules = 100, .hosts = 50})) {
-    for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    for (std::size_t i = 0; i < kTrafficFormats.size(); ++i) {
       std::string line;
-      if (!append_line(event, kFormats[i], line)) {
+      if (!append_line(event, kTrafficFormats[i], line)) {
         continue;
       }
       ++lines;

@@ -24,7 +24,7 @@ std::uint64_t digest_of(const std::string& bytes, std::uint64_t digest) {
   return digest;
 }
 
-std::vector<std::string> generate(const UrlGeneratorOptions& options) {
+std::vector<std::string> generate_urls(const UrlGeneratorOptions& options) {
   UrlGenerator generator = UrlGenerator::create(options).value();
   std::vector<std::string> urls;
   while (generator.has_next()) {
@@ -36,7 +36,7 @@ std::vector<std::string> generate(const UrlGeneratorOptions& options) {
 // May be regenerated only together with a note in the changelog: users rely on "same seed, same bytes".
 TEST(UrlGenerator, golden_bytes_of_seed_1) {
   const std::vector<std::string> urls =
-      generate({.count = 10'000, .hosts = 5'000, .zipf_exponent = 1.1, .repeat_share = 0.3, .seed = 1});
+      generate_urls({.count = 10'000, .hosts = 5'000, .zipf_exponent = 1.1, .repeat_share = 0.3, .seed = 1});
   std::uint64_t digest = 0;
   for (const std::string& url : urls) {
     digest = digest_of(url, digest);
@@ -48,10 +48,10 @@ TEST(UrlGenerator, golden_bytes_of_seed_1) {
 }
 
 TEST(UrlGenerator, the_seed_decides_and_a_longer_run_only_continues) {
-  const std::vector<std::string> urls = generate({.count = 1'000, .seed = 5});
-  EXPECT_EQ(urls, generate({.count = 1'000, .seed = 5}));
-  EXPECT_NE(urls, generate({.count = 1'000, .seed = 6}));
-  std::vector<std::string> longer = generate({.count = 3'000, .seed = 5});
+  const std::vector<std::string> urls = generate_urls({.count = 1'000, .seed = 5});
+  EXPECT_EQ(urls, generate_urls({.count = 1'000, .seed = 5}));
+  EXPECT_NE(urls, generate_urls({.count = 1'000, .seed = 6}));
+  std::vector<std::string> longer = generate_urls({.count = 3'000, .seed = 5});
   longer.resize(urls.size());
   EXPECT_EQ(urls, longer);
 }
@@ -96,7 +96,7 @@ TEST(UrlGenerator, numbers_far_apart_give_different_urls) {
 }
 
 TEST(UrlGenerator, append_next_appends_what_next_returns) {
-  const std::vector<std::string> urls = generate({.count = 500});
+  const std::vector<std::string> urls = generate_urls({.count = 500});
   UrlGenerator generator = UrlGenerator::create({.count = 500}).value();
   std::string all;
   for (const std::string& url : urls) {
@@ -196,7 +196,7 @@ TEST(UrlGenerator, words_are_lower_case_letters_and_whole) {
 }
 
 TEST(UrlGenerator, urls_are_plausible_and_share_directories) {
-  const std::vector<std::string> urls = generate({.count = 50'000, .hosts = 200, .repeat_share = 0});
+  const std::vector<std::string> urls = generate_urls({.count = 50'000, .hosts = 200, .repeat_share = 0});
   std::unordered_set<std::string> directories;
   std::size_t bytes = 0;
   std::size_t secure = 0;

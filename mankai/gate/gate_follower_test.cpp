@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "mankai/gate/gate_counts_file.hpp"
+#include "mankai/gate/gate_test_support.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai {
 namespace {
 
 namespace fs = std::filesystem;
+using test::insert;
 
 class GateFollowerTest : public testing::Test {
  protected:
@@ -30,10 +32,6 @@ class GateFollowerTest : public testing::Test {
  private:
   fs::path folder_;
 };
-
-Result<void> insert(Gate& gate, std::string_view key, std::uint64_t position) {
-  return gate.apply({.inserted = {&key, 1}}, position);
-}
 
 TEST_F(GateFollowerTest, sees_what_was_applied_when_it_is_refreshed) {
   auto gate = Gate::open(path());

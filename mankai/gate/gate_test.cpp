@@ -13,6 +13,7 @@
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/gate/gate_position.hpp"
+#include "mankai/gate/gate_test_support.hpp"
 #include "mankai/input/source.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "tests/support/shared_data.hpp"
@@ -21,6 +22,7 @@ namespace mankai {
 namespace {
 
 namespace fs = std::filesystem;
+using test::insert;
 
 constexpr std::array<std::uint64_t, 2> kSeed = {1, 2};
 
@@ -38,9 +40,6 @@ class GateTest : public testing::Test {
   fs::path folder_;
 };
 
-Result<void> insert(Gate& gate, std::string_view key, std::uint64_t position) {
-  return gate.apply({.inserted = {&key, 1}}, position);
-}
 Result<void> erase(Gate& gate, std::string_view key, std::uint64_t position) {
   return gate.apply({.erased = {&key, 1}}, position);
 }

@@ -17,7 +17,7 @@
 namespace mankai {
 namespace {
 
-constexpr std::size_t kKeys = 64;
+constexpr std::size_t kSharedKeys = 64;
 constexpr std::uint64_t kTransactions = 4000;
 constexpr unsigned kAskers = 3;
 
@@ -28,7 +28,7 @@ struct Row {
 
 struct World {
   Gate gate;
-  std::array<Row, kKeys> rows;
+  std::array<Row, kSharedKeys> rows;
   std::vector<std::string> names;
   std::atomic<std::uint64_t> position{0};
   std::atomic<bool> is_over{false};
@@ -75,7 +75,7 @@ void write(World& world) {
   test::Random random(1);
   // Until enough was asked at the right time, however the threads are run.
   for (std::uint64_t i = 1; i <= kTransactions || world.checked.load() < kTransactions; ++i) {
-    const std::size_t key = random.below(kKeys);
+    const std::size_t key = random.below(kSharedKeys);
     if (random.below(200) == 0) {
       truncate(world, i);
     } else if (!world.rows[key].is_in_table.load() && random.below(2) == 0) {
@@ -90,7 +90,7 @@ void write(World& world) {
 void ask(World& world, std::uint64_t seed) {
   test::Random random(seed);
   while (!world.is_over.load()) {
-    const std::size_t key = random.below(kKeys);
+    const std::size_t key = random.below(kSharedKeys);
     Row& row = world.rows[key];
     const std::uint64_t before = row.settled.load();
     const GateAnswer answer = random.below(4) == 0 ? world.gate.maybe(world.names[key], world.position.load())
@@ -107,11 +107,11 @@ void ask(World& world, std::uint64_t seed) {
 
 TEST(GateThreads, nobody_is_told_that_a_settled_row_is_not_there) {
   // A rate at which most absent keys are false positives, and lines of the memo that many keys share.
-  World world{.gate = *Gate::create({.keys = kKeys / 4, .fpr = 0.3, .seed = std::array<std::uint64_t, 2>{3, 4}},
+  World world{.gate = *Gate::create({.keys = kSharedKeys / 4, .fpr = 0.3, .seed = std::array<std::uint64_t, 2>{3, 4}},
                                     {.memo_bytes = 512}),
               .rows = {},
               .names = {}};
-  for (std::size_t i = 0; i < kKeys; ++i) {
+  for (std::size_t i = 0; i < kSharedKeys; ++i) {
     world.names.push_back("cookie " + std::to_string(i));
   }
   {

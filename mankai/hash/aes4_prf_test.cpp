@@ -23,7 +23,7 @@
 #include "tests/support/random.hpp"
 #include "tests/support/sanity_buffer.hpp"
 
-namespace mankai {
+namespace mankai::aes4 {
 namespace {
 
 using Seed = std::array<std::uint64_t, 2>;
@@ -339,4 +339,4 @@ TEST_F(Aes4Prf, lengths_and_the_order_of_chunks_count) {
 }
 
 }  // namespace
-}  // namespace mankai
+}  // namespace mankai::aes4

@@ -20,7 +20,7 @@
 #include "tests/support/random.hpp"
 #include "tests/support/sanity_buffer.hpp"
 
-namespace mankai {
+namespace mankai::nh {
 namespace {
 
 using Seed = std::array<std::uint64_t, 2>;
@@ -256,4 +256,4 @@ TEST(NhSiphash, keys_that_are_known_to_collide_under_xxh3_do_not) {
 }
 
 }  // namespace
-}  // namespace mankai
+}  // namespace mankai::nh

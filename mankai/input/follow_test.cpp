@@ -86,19 +86,19 @@ std::vector<std::string> read_until_stopped(Result<Source> source) {
   }
 }
 
-using Lines = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
 TEST_F(Follow, reads_what_is_there_and_what_comes) {
   append("one\ntwo\n");
   FollowOptions following = options();
   following.on_idle = Script({[&] { append("thr"); }, [&] { append("ee\nfour\n"); }, [&] { stop(); }});
-  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Lines{"one", "two", "three", "four"}));
+  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Texts{"one", "two", "three", "four"}));
 }
 
 TEST_F(Follow, waits_for_a_file_that_is_not_there_yet) {
   FollowOptions following = options();
   following.on_idle = Script({[&] { append("one\n"); }, [&] { stop(); }});
-  EXPECT_EQ(read_until_stopped(follow(log(), following)), Lines{"one"});
+  EXPECT_EQ(read_until_stopped(follow(log(), following)), Texts{"one"});
 }
 
 TEST_F(Follow, reads_the_old_file_to_its_end_after_a_rotation) {
@@ -115,7 +115,7 @@ TEST_F(Follow, reads_the_old_file_to_its_end_after_a_rotation) {
                                 fs::remove(log());
                               },
                               [&] { append("four\n"); }, [&] { stop(); }});
-  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Lines{"one", "two", "three", "four"}));
+  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Texts{"one", "two", "three", "four"}));
 }
 
 TEST_F(Follow, two_rotations_between_two_looks_at_the_old_file) {
@@ -132,7 +132,7 @@ TEST_F(Follow, two_rotations_between_two_looks_at_the_old_file) {
       stop();
     }
   };
-  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Lines{"one", "after 1", "after 3"}));
+  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Texts{"one", "after 1", "after 3"}));
 }
 
 TEST_F(Follow, a_file_cut_short_is_read_from_its_beginning) {
@@ -141,7 +141,7 @@ TEST_F(Follow, a_file_cut_short_is_read_from_its_beginning) {
   following.on_idle =
       Script({[&] { overwrite(""); }, [&] { append("1\n"); }, [&] { overwrite("2"); }, [&] { stop(); }});
   // The last line has no line feed, so it is held back: it is not known to be complete.
-  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Lines{"one", "two", "1"}));
+  EXPECT_EQ(read_until_stopped(follow(log(), following)), (Texts{"one", "two", "1"}));
 }
 
 TEST_F(Follow, lines_of_two_files_never_run_together) {
@@ -153,7 +153,7 @@ TEST_F(Follow, lines_of_two_files_never_run_together) {
                               },
                               [&] { overwrite("three\n"); }, [&] { stop(); }});
   EXPECT_EQ(read_until_stopped(follow(log(), following)),
-            (Lines{"one", "unfinished", "two", "unfinished too", "three"}));
+            (Texts{"one", "unfinished", "two", "unfinished too", "three"}));
 }
 
 TEST_F(Follow, from_the_end_begins_with_the_next_line) {
@@ -167,8 +167,8 @@ TEST_F(Follow, from_the_end_begins_with_the_next_line) {
                                   append("four\n");
                                 },
                                 [&] { stop(); }});
-    const Lines expected =
-        before.ends_with("unfini") ? Lines{"two", "three", "four"} : Lines{"shed", "two", "three", "four"};
+    const Texts expected =
+        before.ends_with("unfini") ? Texts{"two", "three", "four"} : Texts{"shed", "two", "three", "four"};
     EXPECT_EQ(read_until_stopped(follow(log(), following)), expected) << before;
     char byte = 0;
     ASSERT_EQ(::read(stop_[0], &byte, 1), 1);

@@ -16,9 +16,10 @@ namespace {
 
 using test::Bools;
 using test::Cells;
+using test::kMaxCount;
 using test::kSeed;
+using BlockBatch = test::Batch<std::uint64_t>;
 
-constexpr std::size_t kMaxCount = 600;
 constexpr std::uint64_t kFarBlocks = kNearBytes / 64 + 1;
 
 // The answers of the reference for the first `count` keys, one after another.
@@ -37,40 +38,31 @@ struct Expected {
   }
 };
 
-struct Batch {
-  std::uint64_t block_count;
-  const std::vector<std::uint64_t>& keys;
-  const std::vector<Digest>& digests;
-  std::size_t count;
-};
-
-void expect_insertions_agree(const BlockOps& ops, const Batch& batch, Cells& cells, Expected& expected) {
+void expect_insertions_agree(const BlockOps& ops, const BlockBatch& batch, Cells& cells, Expected& expected) {
   cells.clear();
-  EXPECT_EQ(ops.insert(cells.words(), batch.block_count, batch.digests.data(), batch.count), expected.fresh);
+  EXPECT_EQ(ops.insert(cells.words(), batch.shape, batch.digests.data(), batch.count), expected.fresh);
   expected.expect_same(cells);
   cells.clear();
-  EXPECT_EQ(ops.insert_integers(cells.words(), batch.block_count, batch.keys.data(), kSeed, batch.count),
-            expected.fresh);
+  EXPECT_EQ(ops.insert_integers(cells.words(), batch.shape, batch.keys.data(), kSeed, batch.count), expected.fresh);
   expected.expect_same(cells);
   cells.clear();
   Bools seen(batch.count);
-  EXPECT_EQ(ops.observe(cells.words(), batch.block_count, batch.digests.data(), batch.count, seen.data()),
-            expected.fresh);
+  EXPECT_EQ(ops.observe(cells.words(), batch.shape, batch.digests.data(), batch.count, seen.data()), expected.fresh);
   EXPECT_EQ(seen.first(batch.count), expected.seen);
   expected.expect_same(cells);
 }
 
 // Half of the keys in the cells are queried, and others.
-void expect_questions_agree(const BlockOps& ops, const Batch& batch, Cells& cells) {
+void expect_questions_agree(const BlockOps& ops, const BlockBatch& batch, Cells& cells) {
   std::vector<bool> expected;
   for (std::size_t i = 0; i < batch.count; ++i) {
-    expected.push_back(reference::may_contain(cells.words(), batch.block_count, batch.digests[i]));
+    expected.push_back(reference::may_contain(cells.words(), batch.shape, batch.digests[i]));
   }
   Bools outcomes(batch.count);
-  ops.may_contain(cells.words(), batch.block_count, batch.digests.data(), batch.count, outcomes.data());
+  ops.may_contain(cells.words(), batch.shape, batch.digests.data(), batch.count, outcomes.data());
   EXPECT_EQ(outcomes.first(batch.count), expected);
   Bools of_integers(batch.count);
-  ops.may_contain_integers(cells.words(), batch.block_count, batch.keys.data(), kSeed, batch.count, of_integers.data());
+  ops.may_contain_integers(cells.words(), batch.shape, batch.keys.data(), kSeed, batch.count, of_integers.data());
   EXPECT_EQ(of_integers.first(batch.count), expected);
 }
 
@@ -93,7 +85,7 @@ TEST(BlockOps, batches_equal_the_reference) {
         while (expected.seen.size() < count) {
           expected.insert(block_count, digests[expected.seen.size()]);
         }
-        const Batch batch{block_count, keys, digests, count};
+        const BlockBatch batch{block_count, keys, digests, count};
         expect_insertions_agree(*ops, batch, cells, expected);
         expect_questions_agree(*ops, batch, half);
         ASSERT_FALSE(HasFailure()) << "count " << count;

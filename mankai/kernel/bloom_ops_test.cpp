@@ -17,9 +17,10 @@ namespace {
 
 using test::Bools;
 using test::Cells;
+using test::kMaxCount;
 using test::kSeed;
+using BloomBatch = test::Batch<BloomShape>;
 
-constexpr std::size_t kMaxCount = 600;
 constexpr std::uint64_t kFarCells = kNearBytes * 8 + 77;
 constexpr std::uint64_t kGatherFarCells = kGatherBytes * 8 + 64 + 77;
 
@@ -53,14 +54,7 @@ std::vector<std::size_t> counts_for(const BloomShape& shape) {
   return counts;
 }
 
-struct Batch {
-  const BloomShape& shape;
-  const std::vector<std::uint64_t>& keys;
-  const std::vector<Digest>& digests;
-  std::size_t count;
-};
-
-void expect_questions_agree(const BloomOps& ops, const Batch& batch, std::uint64_t* words) {
+void expect_questions_agree(const BloomOps& ops, const BloomBatch& batch, std::uint64_t* words) {
   std::vector<bool> expected;
   for (std::size_t i = 0; i < batch.count; ++i) {
     expected.push_back(reference::may_contain(words, batch.shape, batch.digests[i]));
@@ -74,7 +68,7 @@ void expect_questions_agree(const BloomOps& ops, const Batch& batch, std::uint64
 }
 
 // Inserts the batch in each way into the same cells, cleared between; `expected` holds the reference's cells.
-void expect_insertions_agree(const BloomOps& ops, const Batch& batch, Cells& cells, Cells& expected) {
+void expect_insertions_agree(const BloomOps& ops, const BloomBatch& batch, Cells& cells, Cells& expected) {
   std::vector<bool> seen;
   std::uint64_t fresh = 0;
   expected.clear();
@@ -110,7 +104,7 @@ TEST(BloomOps, batches_equal_the_reference) {
       Cells half(words);
       ops->insert(half.words(), shape, digests.data(), kMaxCount / 2);
       for (const std::size_t count : counts_for(shape)) {
-        const Batch batch{shape, keys, digests, count};
+        const BloomBatch batch{shape, keys, digests, count};
         expect_questions_agree(*ops, batch, half.words());
         expect_insertions_agree(*ops, batch, cells, expected);
         ASSERT_FALSE(HasFailure()) << "count " << count;
@@ -151,7 +145,7 @@ TEST_P(LoadedBloom, beyond_the_cache_answers_as_the_reference) {
   const auto digests = test::digests_of(asked);
   for (const BloomOps* ops : all_bloom_ops()) {
     SCOPED_TRACE(ops->target);
-    expect_questions_agree(*ops, Batch{shape, asked, digests, asked.size()}, cells.words());
+    expect_questions_agree(*ops, BloomBatch{shape, asked, digests, asked.size()}, cells.words());
   }
   for (const Digest digest : digests) {
     ASSERT_EQ(may_contain_single(cells.words(), shape, digest), reference::may_contain(cells.words(), shape, digest));

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "mankai/kernel/block_ops.hpp"
@@ -14,40 +13,33 @@
 #include "mankai/kernel/kernel_test_support.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/run_threads.hpp"
 
 // Run under ThreadSanitizer too, where the tables hold the same loops without vectors.
 namespace mankai::kernel {
 namespace {
 
+using mankai::test::run_threads;
 using test::Bools;
 using test::Cells;
 
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kKeys = 20'000;
-constexpr std::uint64_t kBlocks = 100;  // few, so that threads meet in one word all the time
-constexpr BloomShape kShape{.cell_count = kBlocks * 512, .k = 7, .field_bits = 0};
-
-// Runs `body(thread)` in all threads at once.
-template <class Body>
-void in_threads(const Body& body) {
-  std::vector<std::jthread> threads;
-  for (std::size_t thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([&body, thread] { body(thread); });
-  }
-}
+constexpr std::uint64_t kFewBlocks = 100;  // few, so that threads meet in one word all the time
+constexpr BloomShape kSmallShape{.cell_count = kFewBlocks * 512, .k = 7, .field_bits = 0};
 
 // Inserts every key from two threads and compares with one writer's cells.
 template <class InsertConcurrent, class Observe>
 void expect_no_bit_lost(const InsertConcurrent& insert_concurrent, const Observe& observe) {
   const auto digests = test::digests_of(test::keys_with_twins(kKeys));
-  Cells shared(kBlocks * 8);
+  Cells shared(kFewBlocks * 8);
   std::atomic<std::uint64_t> set{0};
-  in_threads([&](std::size_t thread) {
+  run_threads(kThreads, [&](std::size_t thread) {
     for (std::size_t i = thread / 2; i < kKeys; i += kThreads / 2) {
       set += static_cast<std::uint64_t>(insert_concurrent(shared.words(), digests[i]));
     }
   });
-  Cells alone(kBlocks * 8);
+  Cells alone(kFewBlocks * 8);
   for (const Digest digest : digests) {
     observe(alone.words(), digest);
   }
@@ -59,14 +51,14 @@ void expect_no_bit_lost(const InsertConcurrent& insert_concurrent, const Observe
 template <class InsertConcurrent, class Observe>
 void expect_one_winner(const InsertConcurrent& insert_concurrent, const Observe& observe) {
   const auto digests = test::digests_of(test::keys_with_twins(kKeys));
-  Cells shared(kBlocks * 8);
+  Cells shared(kFewBlocks * 8);
   std::vector<std::atomic<int>> told(kKeys);
-  in_threads([&](std::size_t) {
+  run_threads(kThreads, [&](std::size_t) {
     for (std::size_t i = 0; i < kKeys; ++i) {
       told[i] += insert_concurrent(shared.words(), digests[i]) ? 1 : 0;
     }
   });
-  Cells alone(kBlocks * 8);
+  Cells alone(kFewBlocks * 8);
   std::size_t absent = 0;
   std::size_t sum = 0;
   for (std::size_t i = 0; i < kKeys; ++i) {
@@ -79,23 +71,24 @@ void expect_one_winner(const InsertConcurrent& insert_concurrent, const Observe&
 }
 
 TEST(Concurrency, of_block_writers_of_one_key_one_is_told) {
-  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kBlocks, digest); },
-                    [](auto* words, Digest digest) { return reference::observe(words, kBlocks, digest); });
+  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kFewBlocks, digest); },
+                    [](auto* words, Digest digest) { return reference::observe(words, kFewBlocks, digest); });
 }
 
 TEST(Concurrency, of_bloom_writers_of_one_key_one_is_told) {
-  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kShape, digest); },
-                    [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
+  expect_one_winner([](auto* words, Digest digest) { return reference::insert_concurrent(words, kSmallShape, digest); },
+                    [](auto* words, Digest digest) { return reference::observe(words, kSmallShape, digest); });
 }
 
 TEST(Concurrency, block_writers_lose_no_bit) {
-  expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kBlocks, digest); },
-                     [](auto* words, Digest digest) { return reference::observe(words, kBlocks, digest); });
+  expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kFewBlocks, digest); },
+                     [](auto* words, Digest digest) { return reference::observe(words, kFewBlocks, digest); });
 }
 
 TEST(Concurrency, bloom_writers_lose_no_bit) {
-  expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kShape, digest); },
-                     [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
+  expect_no_bit_lost(
+      [](auto* words, Digest digest) { return reference::insert_concurrent(words, kSmallShape, digest); },
+      [](auto* words, Digest digest) { return reference::observe(words, kSmallShape, digest); });
 }
 
 /// Counters that several threads change.
@@ -165,7 +158,7 @@ void expect_counts_add_up(const CountShape& large, const CountShape& small) {
   for (const bool is_emptied : {false, true}) {
     SharedCounters<Counters> many(large, 1);
     SharedCounters<Counters> few(small, 3);
-    in_threads([&](std::size_t thread) {
+    run_threads(kThreads, [&](std::size_t thread) {
       many.change(thread, is_emptied);
       few.change(thread, is_emptied);
     });
@@ -191,9 +184,9 @@ template <class Insert, class MayContain>
 void expect_readers_find_what_is_written(const Insert& insert, const MayContain& may_contain) {
   const auto digests = test::digests_of(test::keys_with_twins(kKeys));
   constexpr std::size_t kBatch = 100;
-  Cells cells(kBlocks * 8);
+  Cells cells(kFewBlocks * 8);
   std::atomic<std::size_t> written{0};
-  in_threads([&](std::size_t thread) {
+  run_threads(kThreads, [&](std::size_t thread) {
     if (thread == 0) {
       for (std::size_t i = 0; i < kKeys; i += kBatch) {
         insert(cells.words(), digests.data() + i, kBatch);
@@ -209,7 +202,7 @@ void expect_readers_find_what_is_written(const Insert& insert, const MayContain&
       may_contain(cells.words(), digests.data() + from, until - from, outcomes.data());
       const auto found = outcomes.first(until - from);
       EXPECT_EQ(std::count(found.begin(), found.end(), false), 0);
-      EXPECT_LE(count_ones(cells.words(), kBlocks * 8), kBlocks * 512);
+      EXPECT_LE(count_ones(cells.words(), kFewBlocks * 8), kFewBlocks * 512);
     }
   });
 }
@@ -217,9 +210,9 @@ void expect_readers_find_what_is_written(const Insert& insert, const MayContain&
 TEST(Concurrency, block_readers_find_what_is_written) {
   const BlockOps& ops = block_ops();
   expect_readers_find_what_is_written(
-      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kBlocks, digests, count); },
+      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kFewBlocks, digests, count); },
       [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
-        ops.may_contain(words, kBlocks, digests, count, outcomes);
+        ops.may_contain(words, kFewBlocks, digests, count, outcomes);
       });
 }
 
@@ -228,12 +221,12 @@ TEST(Concurrency, single_block_readers_find_what_is_written) {
   expect_readers_find_what_is_written(
       [&](auto* words, const Digest* digests, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
-          observe_single(ops, words, kBlocks, digests[i]);
+          observe_single(ops, words, kFewBlocks, digests[i]);
         }
       },
       [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
         for (std::size_t i = 0; i < count; ++i) {
-          outcomes[i] = may_contain_single(ops, words, kBlocks, digests[i]);
+          outcomes[i] = may_contain_single(ops, words, kFewBlocks, digests[i]);
         }
       });
 }
@@ -241,9 +234,9 @@ TEST(Concurrency, single_block_readers_find_what_is_written) {
 TEST(Concurrency, bloom_readers_find_what_is_written) {
   const BloomOps& ops = bloom_ops();
   expect_readers_find_what_is_written(
-      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kShape, digests, count); },
+      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kSmallShape, digests, count); },
       [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
-        ops.may_contain(words, kShape, digests, count, outcomes);
+        ops.may_contain(words, kSmallShape, digests, count, outcomes);
       });
 }
 

@@ -19,9 +19,9 @@ namespace {
 
 using test::Bools;
 using test::Cells;
+using test::kMaxCount;
 using test::kSeed;
-
-constexpr std::size_t kMaxCount = 600;
+using CountBatch = test::Batch<CountShape>;
 
 struct BlockedLayout {
   using Reference = ReferenceCounts<reference::BlockedCounters>;
@@ -59,13 +59,6 @@ std::vector<std::uint64_t> keys_that_repeat() {
   return keys;
 }
 
-struct Batch {
-  CountShape shape;
-  const std::vector<std::uint64_t>& keys;
-  const std::vector<Digest>& digests;
-  std::size_t count;
-};
-
 // Runs the batches of both tables on the same cells, and compares outcomes, returned counts and cells.
 struct Pair {
   const CountOps& actual;
@@ -78,17 +71,17 @@ struct Pair {
 
   void expect_same_cells() { EXPECT_EQ(cells.copy(), expected_cells.copy()); }
 
-  void insert(const Batch& batch) {
+  void insert(const CountBatch& batch) {
     EXPECT_EQ(actual.insert(cells.words(), batch.shape, batch.digests.data(), batch.count),
               expected.insert(expected_cells.words(), batch.shape, batch.digests.data(), batch.count));
     expect_same_cells();
   }
-  void insert_integers(const Batch& batch) {
+  void insert_integers(const CountBatch& batch) {
     EXPECT_EQ(actual.insert_integers(cells.words(), batch.shape, batch.keys.data(), kSeed, batch.count),
               expected.insert_integers(expected_cells.words(), batch.shape, batch.keys.data(), kSeed, batch.count));
     expect_same_cells();
   }
-  void observe(const Batch& batch) {
+  void observe(const CountBatch& batch) {
     Bools seen(batch.count);
     Bools expected_seen(batch.count);
     EXPECT_EQ(
@@ -97,7 +90,7 @@ struct Pair {
     EXPECT_EQ(seen.first(batch.count), expected_seen.first(batch.count));
     expect_same_cells();
   }
-  void ask(const Batch& batch) {
+  void ask(const CountBatch& batch) {
     Bools outcomes(batch.count);
     Bools of_integers(batch.count);
     Bools expected_outcomes(batch.count);
@@ -115,7 +108,7 @@ struct Pair {
     EXPECT_EQ(smallest, expected_smallest);
     expect_same_cells();
   }
-  void erase(const Batch& batch) {
+  void erase(const CountBatch& batch) {
     std::vector<std::uint8_t> refused(batch.count + 1, 0x77);
     std::vector<std::uint8_t> expected_refused(batch.count + 1, 0x77);
     EXPECT_EQ(actual.erase(cells.words(), batch.shape, batch.digests.data(), batch.count, refused.data()),
@@ -136,7 +129,7 @@ void expect_life_agrees(const CountOps& ops, const CountShape& shape, std::size_
   Pair pair(ops, Layout::Reference::kOps, Layout::words(shape));
   // Every small count, then steps that share no divisor with a window or a vector.
   for (std::size_t count = 0; count <= kMaxCount; count += count < 130 ? step : 7 * step) {
-    const Batch batch{shape, keys, digests, count};
+    const CountBatch batch{shape, keys, digests, count};
     pair.cells.clear();
     pair.expected_cells.clear();
     pair.insert({shape, keys, digests, count / 2});

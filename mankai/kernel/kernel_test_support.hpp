@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -12,6 +13,16 @@
 namespace mankai::kernel::test {
 
 inline constexpr std::uint64_t kSeed = 42;
+/// Keys of the largest batch.
+inline constexpr std::size_t kMaxCount = 600;
+
+template <class Shape>
+struct Batch {
+  Shape shape;
+  const std::vector<std::uint64_t>& keys;
+  const std::vector<Digest>& digests;
+  std::size_t count;
+};
 
 /// Zeroed words at a cache line's boundary.
 class Cells {

@@ -72,13 +72,13 @@ TEST(ScanOps, mean_block_fpr_is_exact_at_its_ends) {
   EXPECT_EQ(mean_block_fpr(cells.words(), 100'000), 1.0);
 }
 
-constexpr std::uint64_t kBlocks = kPartitionedBytes / 64 + 321;
+constexpr std::uint64_t kPartitionedBlocks = kPartitionedBytes / 64 + 321;
 
 void expect_same_as_plain(const std::vector<Digest>& digests) {
-  Cells expected(kBlocks * 8);
-  Cells actual(kBlocks * 8);
-  const std::uint64_t fresh = block_ops().insert(expected.words(), kBlocks, digests.data(), digests.size());
-  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(), digests.size()), fresh);
+  Cells expected(kPartitionedBlocks * 8);
+  Cells actual(kPartitionedBlocks * 8);
+  const std::uint64_t fresh = block_ops().insert(expected.words(), kPartitionedBlocks, digests.data(), digests.size());
+  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kPartitionedBlocks, digests.data(), digests.size()), fresh);
   EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words()));
 }
 
@@ -90,7 +90,7 @@ std::vector<Digest> digests_from(std::size_t count, std::uint64_t mask, std::uin
   return digests;
 }
 
-constexpr std::size_t kEnough = kPartitionedKeysPerBlock * kBlocks;
+constexpr std::size_t kEnough = kPartitionedKeysPerBlock * kPartitionedBlocks;
 
 TEST(BulkBuild, spread_digests_build_the_same_filter) {
   expect_same_as_plain(digests_from(kEnough + 12'345, ~std::uint64_t{0}, 0));
@@ -111,10 +111,12 @@ TEST(BulkBuild, integers_are_hashed_with_their_seed) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys[i] = i;
   }
-  Cells expected(kBlocks * 8);
-  Cells actual(kBlocks * 8);
-  const std::uint64_t fresh = block_ops().insert_integers(expected.words(), kBlocks, keys.data(), kSeed, keys.size());
-  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kBlocks, keys.data(), kSeed, keys.size()), fresh);
+  Cells expected(kPartitionedBlocks * 8);
+  Cells actual(kPartitionedBlocks * 8);
+  const std::uint64_t fresh =
+      block_ops().insert_integers(expected.words(), kPartitionedBlocks, keys.data(), kSeed, keys.size());
+  EXPECT_EQ(insert_partitioned(block_ops(), actual.words(), kPartitionedBlocks, keys.data(), kSeed, keys.size()),
+            fresh);
   EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words()));
 }
 
@@ -122,19 +124,20 @@ TEST(BulkBuild, integers_are_hashed_with_their_seed) {
 TEST(BulkBuild, threads_build_the_same_cells) {
   const auto digests = digests_from(2 * kEnough + 12'345, ~std::uint64_t{0}, 0);
   constexpr std::size_t kStageBytes = std::size_t{64} << 10;
-  Cells expected(kBlocks * 8);
-  const auto fresh = static_cast<double>(block_ops().insert(expected.words(), kBlocks, digests.data(), digests.size()));
+  Cells expected(kPartitionedBlocks * 8);
+  const auto fresh =
+      static_cast<double>(block_ops().insert(expected.words(), kPartitionedBlocks, digests.data(), digests.size()));
   for (const std::size_t threads : {2U, 3U, 8U, 1000U}) {
     for (const std::size_t grants : {1000U, 2U, 1U, 0U}) {
       CountingMemory scratch(grants);
-      Cells actual(kBlocks * 8);
+      Cells actual(kPartitionedBlocks * 8);
       const std::uint64_t counted =
-          insert_partitioned(block_ops(), actual.words(), kBlocks, digests.data(), digests.size(),
+          insert_partitioned(block_ops(), actual.words(), kPartitionedBlocks, digests.data(), digests.size(),
                              {.threads = threads, .scratch = scratch.memory()});
       EXPECT_NEAR(static_cast<double>(counted), fresh, 0.001 * fresh);
       EXPECT_TRUE(std::equal(actual.words(), actual.words() + actual.size(), expected.words())) << threads;
       // All threads together: as much as the filter, and a stage for each.
-      EXPECT_LE(scratch.calls * scratch.last_bytes, kBlocks * kCacheLineBytes + scratch.calls * kStageBytes);
+      EXPECT_LE(scratch.calls * scratch.last_bytes, kPartitionedBlocks * kCacheLineBytes + scratch.calls * kStageBytes);
       EXPECT_EQ(scratch.bytes_in_use, 0U);
     }
   }
@@ -143,8 +146,8 @@ TEST(BulkBuild, threads_build_the_same_cells) {
 TEST(BulkBuild, works_without_scratch) {
   CountingMemory nothing(0);
   const auto digests = digests_from(kEnough, ~std::uint64_t{0}, 0);
-  Cells cells(kBlocks * 8);
-  EXPECT_GT(insert_partitioned(block_ops(), cells.words(), kBlocks, digests.data(), digests.size(),
+  Cells cells(kPartitionedBlocks * 8);
+  EXPECT_GT(insert_partitioned(block_ops(), cells.words(), kPartitionedBlocks, digests.data(), digests.size(),
                                {.scratch = nothing.memory()}),
             0U);
 }

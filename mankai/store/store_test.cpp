@@ -108,20 +108,20 @@ TEST_F(StoreTest, a_closed_store_is_one_file_with_everything_in_it) {
 
 // Compares changes of single keys, as callers with digests make them, with changes of full windows.
 TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
-  constexpr std::size_t kKeys = 1500;  // some slices
-  const Keys keys = numbered_keys(0, kKeys);
+  constexpr std::size_t kNumbered = 1500;  // some slices
+  const Keys keys = numbered_keys(0, kNumbered);
   const Views views = views_of(keys);
   AnyFilter model = create_filter(parse_spec("scalable-counting-bloom:keys=500,fpr=0.01,seed=1").value()).value();
   auto& by_keys = *model.as<ScalableCountingBloom>();
   Store store = make("scalable-counting-bloom:keys=500,fpr=0.01,seed=1");
   const Hasher hash = by_keys.hasher();
-  for (std::size_t i = 0; i < kKeys; ++i) {
+  for (std::size_t i = 0; i < kNumbered; ++i) {
     const std::array<std::uint64_t, 2> payload{hash(views[i]).value, i};
     ASSERT_TRUE(store.change(
         {.operation = Operation::insert_with_ids, .keys = 1, .payload = std::as_bytes(std::span(payload))}));
     ASSERT_TRUE(by_keys.insert(hash(views[i]), i));
   }
-  for (std::size_t i = 0; i < kKeys; i += 3) {
+  for (std::size_t i = 0; i < kNumbered; i += 3) {
     const std::array<std::uint64_t, 2> payload{hash(views[i]).value, i};
     EraseResult result{};
     ASSERT_TRUE(
@@ -129,12 +129,12 @@ TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
                      {.erased = std::span(&result, 1)}));
     EXPECT_EQ(result, by_keys.erase(hash(views[i]), i));
   }
-  EXPECT_EQ(store.sequence(), kKeys + kKeys / 3);
+  EXPECT_EQ(store.sequence(), kNumbered + kNumbered / 3);
   EXPECT_EQ(bytes_of(store.filter()), bytes_of(model));
   keep_as_killed("killed.mk");
   const Store again = Store::open(path("killed.mk")).value();
   EXPECT_EQ(bytes_of(again.filter()), bytes_of(model));
-  EXPECT_EQ(again.recovery().changes_replayed, kKeys + kKeys / 3);
+  EXPECT_EQ(again.recovery().changes_replayed, kNumbered + kNumbered / 3);
 }
 
 TEST_F(StoreTest, changes_that_the_caller_applies_are_committed_and_replayed) {
@@ -589,11 +589,11 @@ TEST_F(StoreTest, readers_of_other_processes_see_each_moment_whole) {
 }
 
 TEST_F(StoreTest, several_threads_share_a_store) {
-  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kWriters = 4;
   constexpr std::size_t kEach = 500;
   Store store = make("blocked-bloom:keys=10000,fpr=0.001,seed=1", {.durability = Durability::always});
   std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < kThreads; ++t) {
+  for (std::size_t t = 0; t < kWriters; ++t) {
     threads.emplace_back([&store, t] {
       const Keys keys = numbered_keys(t * kEach, kEach);
       for (const std::string_view key : views_of(keys)) {
@@ -604,8 +604,8 @@ TEST_F(StoreTest, several_threads_share_a_store) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  EXPECT_EQ(store.durable_sequence(), kThreads * kEach);
-  EXPECT_EQ(count_found(store.filter(), numbered_keys(0, kThreads * kEach)), kThreads * kEach);
+  EXPECT_EQ(store.durable_sequence(), kWriters * kEach);
+  EXPECT_EQ(count_found(store.filter(), numbered_keys(0, kWriters * kEach)), kWriters * kEach);
 }
 
 TEST_F(StoreTest, merging_and_clearing_are_checkpoints) {

@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "mankai/takeover/takeover_test_support.hpp"
+
 namespace mankai::takeover {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+using test::bytes_of;
+
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -18,12 +18,12 @@ std::string browser_text(std::string_view raw, Deviations deviations = Deviation
   return parsed ? std::string(url.text()) : "refused";
 }
 
-struct Example {
+struct BrowserExample {
   std::string_view raw;
   std::string_view text;
 };
 
-void check(std::initializer_list<Example> examples) {
+void expect_browser_text(std::initializer_list<BrowserExample> examples) {
   for (const auto& [raw, expected] : examples) {
     EXPECT_EQ(browser_text(raw), expected) << "raw: " << raw;
     if (expected != "refused") {
@@ -45,7 +45,7 @@ TEST(BrowserUrl, parts_are_views_that_make_up_the_text) {
 }
 
 TEST(BrowserUrl, the_authority_is_split_before_escapes_are_undone) {
-  check({
+  expect_browser_text({
       {"http://x%2f@bad.example/", "http://bad.example/"},
       {"http://x%3f@bad.example/", "http://bad.example/"},
       {"http://x%23@bad.example/", "http://bad.example/"},
@@ -62,7 +62,7 @@ TEST(BrowserUrl, the_authority_is_split_before_escapes_are_undone) {
 }
 
 TEST(BrowserUrl, slashes_after_the_scheme) {
-  check({
+  expect_browser_text({
       {R"(http://\bad.example/)", "http://bad.example/"},
       {R"(http:\\\bad.example/)", "http://bad.example/"},
       {"http:///bad.example/", "http://bad.example/"},
@@ -85,7 +85,7 @@ TEST(BrowserUrl, slashes_after_the_scheme) {
 }
 
 TEST(BrowserUrl, line_ends_tabs_and_what_stands_around_a_url_go) {
-  check({
+  expect_browser_text({
       {"\x01 ht\ttp://b\na\rd.example/a\tb \x1f", "http://bad.example/ab"},
       {"http://bad.example#/\\x", "http://bad.example/"},
       {"http://bad.example/a ?b", "http://bad.example/a ?b"},
@@ -100,7 +100,7 @@ TEST(BrowserUrl, line_ends_tabs_and_what_stands_around_a_url_go) {
 }
 
 TEST(BrowserUrl, ports) {
-  check({
+  expect_browser_text({
       {"http://a:80/", "http://a/"},
       {"https://a:80", "https://a:80/"},
       {"http://a:/", "http://a/"},
@@ -113,7 +113,7 @@ TEST(BrowserUrl, ports) {
 }
 
 TEST(BrowserUrl, ipv4_in_every_form) {
-  check({
+  expect_browser_text({
       {"http://1.0x.2.3/", "http://1.0.2.3/"},
       {"http://0x.0x.0x.1/", "http://0.0.0.1/"},
       {"http://0x/", "http://0.0.0.0/"},
@@ -138,7 +138,7 @@ TEST(BrowserUrl, ipv4_in_every_form) {
 }
 
 TEST(BrowserUrl, ipv6) {
-  check({
+  expect_browser_text({
       {"http://[2001:0DB8:0:0:1:0:0:1]:8080/", "http://[2001:db8::1:0:0:1]:8080/"},
       {"http://[::]:80", "http://[::]/"},
       {"http://[1:0:0:2:0:0:0:0]/", "http://[1:0:0:2::]/"},
@@ -153,7 +153,7 @@ TEST(BrowserUrl, ipv6) {
 }
 
 TEST(BrowserUrl, every_label_is_mapped_by_itself) {
-  check({
+  expect_browser_text({
       {"http://☃.bad。example/", "http://xn--n3h.bad.example/"},
       {"http://-x.ｂad.example/", "http://-x.bad.example/"},
       {"http://🍕.ｂad.example/", "http://xn--vi8h.bad.example/"},
@@ -179,7 +179,7 @@ TEST(BrowserUrl, every_label_is_mapped_by_itself) {
 
 // Debian 12's libunistring does not know these; browsers do.
 TEST(BrowserUrl, characters_newer_than_the_library_are_mapped) {
-  check({
+  expect_browser_text({
       {"http://\U0001CCD7\U0001CCD6\U0001CCD9.e\u200Bxample/", "http://bad.example/"},
       {"http://\U0001CCF0\U0001CCF9.\uA7F1.example/", "http://09.s.example/"},
       {"http://\U0001E030.example/", "http://xn--80a.example/"},

@@ -23,12 +23,12 @@ std::string canonical(std::string_view raw, UrlRules rules = UrlRules::safe_brow
   return url ? std::string(url->text()) : "error: " + url.error().detail;
 }
 
-struct Example {
+struct CanonicalExample {
   std::string_view raw;
   std::string_view canonical;
 };
 
-void check(std::initializer_list<Example> examples, UrlRules rules) {
+void expect_canonical(std::initializer_list<CanonicalExample> examples, UrlRules rules) {
   for (const auto& [raw, expected] : examples) {
     EXPECT_EQ(canonical(raw, rules), expected) << "raw: " << raw;
     EXPECT_EQ(canonical(expected, rules), expected) << "again: " << raw;
@@ -36,9 +36,9 @@ void check(std::initializer_list<Example> examples, UrlRules rules) {
 }
 
 // What both rules answer alike: all but escapes.
-void check(std::initializer_list<Example> examples) {
-  check(examples, UrlRules::safe_browsing);
-  check(examples, UrlRules::keys);
+void expect_canonical(std::initializer_list<CanonicalExample> examples) {
+  expect_canonical(examples, UrlRules::safe_browsing);
+  expect_canonical(examples, UrlRules::keys);
 }
 
 TEST(CanonicalUrl, parts_are_views_that_make_up_the_text) {
@@ -65,7 +65,7 @@ TEST(CanonicalUrl, an_empty_one_has_empty_parts) {
 }
 
 TEST(CanonicalUrl, schemes) {
-  check({
+  expect_canonical({
       {"example.org", "http://example.org/"},
       {"//example.org/x", "http://example.org/x"},
       {"example.org:8080/x", "http://example.org:8080/x"},
@@ -78,7 +78,7 @@ TEST(CanonicalUrl, schemes) {
 }
 
 TEST(CanonicalUrl, ports) {
-  check({
+  expect_canonical({
       {"http://a:80/", "http://a/"},
       {"https://a:443/", "https://a/"},
       {"ftp://a:21/", "ftp://a/"},
@@ -99,7 +99,7 @@ TEST(CanonicalUrl, ports) {
 }
 
 TEST(CanonicalUrl, ipv4_in_every_legal_form) {
-  check({
+  expect_canonical({
       {"http://0x7f.1/", "http://127.0.0.1/"},
       {"http://0177.0.0.01/", "http://127.0.0.1/"},
       {"http://2130706433/", "http://127.0.0.1/"},
@@ -121,7 +121,7 @@ TEST(CanonicalUrl, ipv4_in_every_legal_form) {
 }
 
 TEST(CanonicalUrl, ipv6) {
-  check({
+  expect_canonical({
       {"http://[2001:0DB8:0:0:0:0:0:1]:8080/", "http://[2001:db8::1]:8080/"},
       {"http://[::]:80/", "http://[::]/"},
       {"http://[::ffff:1.2.3.4]/", "http://1.2.3.4/"},
@@ -139,7 +139,7 @@ TEST(CanonicalUrl, ipv6) {
 }
 
 TEST(CanonicalUrl, hosts_beyond_ascii) {
-  check({
+  expect_canonical({
       {"http://B\xC3\xBC"
        "cher.example/",
        "http://xn--bcher-kva.example/"},
@@ -167,7 +167,7 @@ TEST(CanonicalUrl, hosts_beyond_ascii) {
 }
 
 TEST(CanonicalUrl, safe_browsing_decodes_every_escape) {
-  check(
+  expect_canonical(
       {
           {"http://h/%41%2541%252541", "http://h/AAA"},
           {"http://h/%%34%31", "http://h/A"},
@@ -187,7 +187,7 @@ TEST(CanonicalUrl, safe_browsing_decodes_every_escape) {
 }
 
 TEST(CanonicalUrl, keys_decode_only_escapes_that_change_nothing) {
-  check(
+  expect_canonical(
       {
           {"http://h/%41%7e%2D%2e%5F%30", "http://h/A~-._0"},
           {"http://h/%22%3c%3e%5e%60%7b%7c%7d", "http://h/\"<>^`{|}"},
@@ -230,7 +230,7 @@ TEST(CanonicalUrl, keys_tell_a_reserved_byte_from_its_escape) {
 }
 
 TEST(CanonicalUrl, paths) {
-  check({
+  expect_canonical({
       {"http://h?q", "http://h/?q"},
       {"http://h/.", "http://h/"},
       {"http://h/a/.", "http://h/a/"},
@@ -249,7 +249,7 @@ TEST(CanonicalUrl, paths) {
 }
 
 TEST(CanonicalUrl, rubbish_around_a_url_is_dropped) {
-  check({
+  expect_canonical({
       {" \t\v\fhttp://h/a \r\n", "http://h/a"},
       {"ht\ttp:/\n/h\r/a", "http://h/a"},
       {"http://h/ #x", "http://h/"},

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/contract/contract_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/every_kind.hpp"
 #include "tests/support/outcomes.hpp"
@@ -31,33 +32,6 @@ constexpr std::size_t kSizesMax = 600;
 constexpr std::size_t next_size(std::size_t size, std::size_t step = 1) {
   const std::size_t wide = kIsSampled && size >= 40 ? 5 : 1;
   return size + (size < 200 ? step : step * 7) * wide;
-}
-
-// Half of the keys asked for were inserted, and every third is a twin of an earlier one.
-std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
-  std::vector<Digest> drawn;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!drawn.empty() && random.below(3) == 0) {
-      drawn.push_back(drawn[random.below(drawn.size())]);
-    } else {
-      drawn.push_back(random.below(2) == 0 ? known[random.below(known.size())] : random.digest());
-    }
-  }
-  return drawn;
-}
-
-std::vector<bool> observe_singly(Subject& filter, std::span<const Digest> digests) {
-  std::vector<bool> seen;
-  for (const Digest digest : digests) {
-    seen.push_back(filter.observe(digest));
-  }
-  return seen;
-}
-
-std::vector<bool> observe_batch(Subject& filter, std::span<const Digest> digests) {
-  Outcomes seen(digests.size());
-  filter.observe(digests, seen.span());
-  return seen.vector();
 }
 
 TEST_P(BatchFilterContract, may_contain_agrees_with_singles_at_every_size) {

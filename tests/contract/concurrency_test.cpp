@@ -6,21 +6,22 @@
 
 #include <atomic>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include "mankai/base/parallel.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "tests/contract/contract_test_support.hpp"
 #include "tests/support/every_kind.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/run_threads.hpp"
 
 namespace mankai::test {
 namespace {
 
 constexpr std::size_t kThreads = 4;
-constexpr std::size_t kKeys = 40000;
+constexpr std::size_t kManyKeys = 40000;
 
 // Beside the kinds whose readers may run beside every change, those where only advance needs the filter alone.
 bool has_readers(const KindDescription& kind) {
@@ -35,14 +36,6 @@ class ConcurrencyContract : public testing::TestWithParam<Example> {};
 class ConcurrentWriters : public testing::TestWithParam<Example> {};
 INSTANTIATE_TEST_SUITE_P(every_kind, ConcurrentWriters, testing::ValuesIn(shapes(has_writers)), test_name);
 INSTANTIATE_TEST_SUITE_P(every_kind, ConcurrencyContract, testing::ValuesIn(shapes(has_readers)), test_name);
-
-template <class Body>
-void run_threads(std::size_t count, const Body& body) {
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&body, i] { body(i); });
-  }
-}
 
 TEST_P(ConcurrentWriters, writers_lose_no_key) {
   // Small, so that writers meet in the same words all the time.
@@ -67,42 +60,30 @@ TEST_P(ConcurrentWriters, writers_lose_no_key) {
 }
 
 TEST_P(ConcurrentWriters, writers_of_different_keys_build_the_filter_of_one_writer) {
-  auto filter = make(GetParam(), {.keys = kKeys});
-  const auto digests = Random(2).digests(kKeys);
+  auto filter = make(GetParam(), {.keys = kManyKeys});
+  const auto digests = Random(2).digests(kManyKeys);
   run_threads(kThreads, [&](std::size_t thread) {
     for (std::size_t i = thread; i < digests.size(); i += kThreads) {
       filter.insert_concurrent(digests[i]);
     }
   });
-  auto alone = make(GetParam(), {.keys = kKeys});
+  auto alone = make(GetParam(), {.keys = kManyKeys});
   alone.insert(std::span(digests));
   EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
   EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
 }
 
 TEST_P(ConcurrencyContract, a_batch_divided_among_threads_answers_like_a_whole_one) {
-  auto filter = make(GetParam(), {.keys = kKeys});
-  const auto digests = Random(3).digests(2 * kKeys);
-  filter.insert(std::span(digests).first(kKeys));
+  auto filter = make(GetParam(), {.keys = kManyKeys});
+  const auto digests = Random(3).digests(2 * kManyKeys);
+  filter.insert(std::span(digests).first(kManyKeys));
   Outcomes whole(digests.size());
   Outcomes divided(digests.size());
   filter.may_contain(digests, whole.span());
-  for_ranges_in_parallel(digests.size(), kKeys / 10, [&](std::size_t first, std::size_t last) {
+  for_ranges_in_parallel(digests.size(), kManyKeys / 10, [&](std::size_t first, std::size_t last) {
     filter.may_contain(std::span(digests).subspan(first, last - first), divided.span().subspan(first, last - first));
   });
   EXPECT_EQ(divided.vector(), whole.vector());
-}
-
-// Asks for some of the keys that are in, singly, and for the latest ones in a batch.
-std::size_t count_missed(const Subject& filter, std::span<const Digest> known, Random& random) {
-  std::size_t missed = 0;
-  for (std::size_t i = 0; i < 50 && !known.empty(); ++i) {
-    missed += filter.may_contain(known[random.below(known.size())]) ? 0U : 1U;
-  }
-  const auto latest = known.last(std::min<std::size_t>(known.size(), 100));
-  Outcomes outcomes(latest.size());
-  filter.may_contain(latest, outcomes.span());
-  return missed + latest.size() - outcomes.yes();
 }
 
 // Goal: no reader misses a key that was in before it asked.
@@ -121,7 +102,7 @@ void read_beside_writers(Subject& filter, std::span<const Digest> digests, std::
       is_last_round = writing.load() == 0;
       for (std::size_t writer = 0; writer < writers; ++writer) {
         const std::size_t ready = published[writer].load(std::memory_order_acquire);
-        missed += count_missed(filter, digests.subspan(writer * share, ready), random);
+        missed += count_missed(filter, digests.subspan(writer * share, ready), random, 50);
       }
       missed += filter.keys_inserted() > 2 * digests.size() ? 1U : 0U;
     }
@@ -141,8 +122,8 @@ void read_beside_writers(Subject& filter, std::span<const Digest> digests, std::
 }
 
 TEST_P(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_nothing) {
-  auto filter = make(GetParam(), {.keys = kKeys / 4});
-  const auto digests = Random(3).digests(kKeys);
+  auto filter = make(GetParam(), {.keys = kManyKeys / 4});
+  const auto digests = Random(3).digests(kManyKeys);
   read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
     target.insert(rest[0]);
     return std::size_t{1};
@@ -150,9 +131,9 @@ TEST_P(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_nothing)
 }
 
 TEST_P(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing) {
-  for (const std::uint64_t capacity : {std::uint64_t{kKeys / 4}, std::uint64_t{1500000}}) {
+  for (const std::uint64_t capacity : {std::uint64_t{kManyKeys / 4}, std::uint64_t{1500000}}) {
     auto filter = make(GetParam(), {.keys = capacity});
-    const auto digests = Random(4).digests(4 * kKeys);
+    const auto digests = Random(4).digests(4 * kManyKeys);
     read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
       const auto batch = rest.first(std::min<std::size_t>(rest.size(), 333));
       target.insert(batch);
@@ -162,8 +143,8 @@ TEST_P(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing) {
 }
 
 TEST_P(ConcurrentWriters, readers_beside_several_writers_miss_nothing) {
-  auto filter = make(GetParam(), {.keys = kKeys / 4});
-  const auto digests = Random(5).digests(kKeys);
+  auto filter = make(GetParam(), {.keys = kManyKeys / 4});
+  const auto digests = Random(5).digests(kManyKeys);
   read_beside_writers(filter, digests, 2, [](auto& target, std::span<const Digest> rest) {
     target.insert_concurrent(rest[0]);
     return std::size_t{1};

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
@@ -15,19 +14,12 @@
 #include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/run_threads.hpp"
 
 namespace mankai::test {
 namespace {
 
-constexpr std::size_t kThreads = 4;
-
-template <class Body>
-void run_threads(std::size_t count, const Body& body) {
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&body, i] { body(i); });
-  }
-}
+constexpr std::size_t kWriters = 4;
 
 FadingFingerprints filter_of(std::uint64_t slots, std::uint32_t k, std::uint32_t bits) {
   return FadingFingerprints::create({.slots = slots, .k = k, .bits = bits, .hash = kXxh3}).value();
@@ -40,13 +32,13 @@ TEST(FadingConcurrency, writers_of_neighboring_slots_do_not_harm_each_other) {
   for (const std::uint32_t bits : {4U, 8U, 16U, 32U}) {
     constexpr std::uint64_t kSlots = 4096;
     // Each thread's keys are those whose slot is its own, slot by slot in turns.
-    std::vector<std::vector<Digest>> shares(kThreads);
+    std::vector<std::vector<Digest>> shares(kWriters);
     for (const Digest digest : Random(11).digests(60'000)) {
-      shares[probes::CellSequence(digest).next(kSlots) % kThreads].push_back(digest);
+      shares[probes::CellSequence(digest).next(kSlots) % kWriters].push_back(digest);
     }
     auto together = filter_of(kSlots, 1, bits);
     auto alone = filter_of(kSlots, 1, bits);
-    run_threads(kThreads, [&](std::size_t thread) {
+    run_threads(kWriters, [&](std::size_t thread) {
       for (const Digest digest : shares[thread]) {
         together.insert_concurrent(digest);
       }
@@ -73,10 +65,10 @@ TEST(FadingConcurrency, readers_beside_writers_see_what_was_written) {
     auto filter = filter_of(100'000, 4, bits);
     const auto digests = Random(12).digests(8000);
     const auto strangers = Random(13).digests(20'000);
-    std::atomic<std::size_t> writing = kThreads;
+    std::atomic<std::size_t> writing = kWriters;
     std::atomic<std::size_t> rounds = 0;
-    run_threads(kThreads + 2, [&](std::size_t thread) {
-      if (thread < kThreads) {
+    run_threads(kWriters + 2, [&](std::size_t thread) {
+      if (thread < kWriters) {
         insert_in_pieces(filter, std::span(digests).subspan(thread * 2000, 2000));
         --writing;
         return;

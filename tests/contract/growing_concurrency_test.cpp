@@ -11,6 +11,7 @@
 
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/kernel/atomic_words.hpp"
+#include "tests/contract/contract_test_support.hpp"
 #include "tests/support/growing_subject.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
@@ -23,18 +24,6 @@ constexpr std::size_t kReaders = 3;
 
 class GrowingConcurrency : public testing::TestWithParam<Example> {};
 INSTANTIATE_TEST_SUITE_P(every_kind, GrowingConcurrency, testing::ValuesIn(shapes(only_adds_slices)), test_name);
-
-// Asks for some of the keys that are in, singly, and for the latest ones in a batch.
-std::size_t count_missed(const Subject& filter, std::span<const Digest> known, Random& random) {
-  std::size_t missed = 0;
-  for (std::size_t i = 0; i < 20 && !known.empty(); ++i) {
-    missed += filter.may_contain(known[random.below(known.size())]) ? 0U : 1U;
-  }
-  const auto latest = known.last(std::min<std::size_t>(known.size(), 100));
-  Outcomes outcomes(latest.size());
-  filter.may_contain(latest, outcomes.span());
-  return missed + latest.size() - outcomes.yes();
-}
 
 // What a reader may look at besides: counts stay in their bounds, and what there is of slices is whole.
 std::size_t count_oddities(const Subject& filter) {
@@ -60,7 +49,7 @@ void read_until_all_is_in(const Subject& filter, std::span<const Digest> digests
   Random random(reader);
   for (std::size_t ready = 0; ready < digests.size();) {
     ready = shared.published.load(std::memory_order_acquire);
-    shared.missed += count_missed(filter, digests.first(ready), random);
+    shared.missed += count_missed(filter, digests.first(ready), random, 20);
     shared.odd += count_oddities(filter);
   }
 }

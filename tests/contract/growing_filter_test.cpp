@@ -12,6 +12,7 @@
 
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/contract/contract_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_subject.hpp"
 #include "tests/support/outcomes.hpp"
@@ -46,12 +47,6 @@ TEST_P(GrowingContract, a_fresh_filter_is_one_empty_slice) {
   EXPECT_EQ(filter.fpr_estimate(), 0);
   EXPECT_EQ(filter.keys_estimate(), 0);
   EXPECT_FALSE(filter.is_full());
-}
-
-void expect_all_found(const Subject& filter, const std::set<Digest>& model) {
-  for (const Digest known : model) {
-    ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " keys";
-  }
 }
 
 // Keys drawn from a small range, so that many come again, up to forty times the first capacity.
@@ -123,33 +118,6 @@ TEST_P(CountedSlicesContract, repeats_take_room_only_where_they_are_counted) {
     EXPECT_EQ(filter.keys_inserted(), 1U);
     EXPECT_EQ(filter.slice_count(), 1U);
   }
-}
-
-// Half of the keys come from those that are known, every fifth is a twin of an earlier one.
-std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
-  std::vector<Digest> drawn;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!drawn.empty() && random.below(5) == 0) {
-      drawn.push_back(drawn[random.below(drawn.size())]);
-    } else {
-      drawn.push_back(random.below(2) == 0 ? known[random.below(known.size())] : random.digest());
-    }
-  }
-  return drawn;
-}
-
-std::vector<bool> observe_singly(Subject& filter, std::span<const Digest> digests) {
-  std::vector<bool> seen;
-  for (const Digest digest : digests) {
-    seen.push_back(filter.observe(digest));
-  }
-  return seen;
-}
-
-std::vector<bool> observe_batch(Subject& filter, std::span<const Digest> digests) {
-  Outcomes seen(digests.size());
-  filter.observe(digests, seen.span());
-  return seen.vector();
 }
 
 // Goal: a batch is its single calls in order, at sizes around the windows (4096) and slices that fill in their middle.
@@ -385,15 +353,6 @@ TEST_P(GrowingContract, an_empty_filter_adds_nothing) {
   insert_random(filter, 13, 950);
   const auto before = filter.to_bytes();
   ASSERT_TRUE(filter.merge(make_growing(GetParam())).has_value());
-  EXPECT_TRUE(filter.to_bytes() == before);
-}
-
-void expect_refused(Subject& filter, const Subject& other, std::string_view word) {
-  const auto before = filter.to_bytes();
-  const auto merged = filter.merge(other);
-  ASSERT_FALSE(merged.has_value());
-  EXPECT_EQ(merged.error().code, ErrorCode::invalid_argument);
-  EXPECT_NE(merged.error().detail.find(word), std::string::npos) << merged.error().detail;
   EXPECT_TRUE(filter.to_bytes() == before);
 }
 

@@ -30,12 +30,12 @@ struct Mode {
 };
 
 // Those that double; equal slices of partitioned counters, as dablooms has them; and those of its files.
-constexpr Mode kDoubling{.name = "doubling", .factor = 2, .layout = CountingLayout::blocked};
-constexpr Mode kFaithful{.name = "faithful", .factor = 1, .layout = CountingLayout::partitioned};
-constexpr Mode kDablooms{.name = "dablooms", .factor = 1, .layout = CountingLayout::dablooms};
+constexpr Mode kDoublingMode{.name = "doubling", .factor = 2, .layout = CountingLayout::blocked};
+constexpr Mode kFaithfulMode{.name = "faithful", .factor = 1, .layout = CountingLayout::partitioned};
+constexpr Mode kDabloomsMode{.name = "dablooms", .factor = 1, .layout = CountingLayout::dablooms};
 
 class GrowingIds : public testing::TestWithParam<Mode> {};
-INSTANTIATE_TEST_SUITE_P(modes, GrowingIds, testing::Values(kDoubling, kFaithful, kDablooms),
+INSTANTIATE_TEST_SUITE_P(modes, GrowingIds, testing::Values(kDoublingMode, kFaithfulMode, kDabloomsMode),
                          [](const auto& mode) { return std::string(mode.param.name); });
 
 struct Request {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "tests/contract/contract_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/every_kind.hpp"
 #include "tests/support/outcomes.hpp"
@@ -29,12 +30,6 @@ TEST_P(MembershipFilterContract, a_fresh_filter_contains_nothing) {
   EXPECT_EQ(filter.fill_ratio(), 0);
   EXPECT_EQ(filter.fpr_estimate(), 0);
   EXPECT_EQ(filter.keys_estimate(), 0);
-}
-
-void expect_all_found(const Subject& filter, const std::set<Digest>& model) {
-  for (const Digest known : model) {
-    ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " keys";
-  }
 }
 
 // Keys drawn from a small range, so that many come again, up to three times the capacity; after each thousand, every
@@ -95,12 +90,12 @@ TEST_P(MembershipFilterContract, keys_inserted_counts_the_inserts_that_change_ce
   auto filter = make(GetParam(), {.keys = 300, .fpr = kind.can_grow ? 1e-4 : 0.01});
   Random random(4);
   const auto digests = random.digests(900);
-  constexpr unsigned kMost = 8;  // the shortest count of a kind is stuck beyond that
+  constexpr unsigned kMostInserts = 8;  // the shortest count of a kind is stuck beyond that
   std::map<Digest, unsigned> model;
   std::uint64_t counted = 0;
   for (int i = 0; i < 4000; ++i) {
     const Digest digest = digests[random.below(digests.size())];
-    if (++model[digest] > kMost) {
+    if (++model[digest] > kMostInserts) {
       continue;
     }
     const double fill = filter.fill_ratio();

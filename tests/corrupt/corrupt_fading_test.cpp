@@ -5,19 +5,14 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/fading_filters.hpp"
-#include "tests/support/image_edit.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::fading {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 /// One array of each size of fingerprint; all but the first have slots after the last, one in the middle of a byte.
 constexpr std::array<FadingShape, 4> kShapes = {{{.slots = 64, .k = 2, .bits = 8},
@@ -150,31 +145,6 @@ TEST(CorruptRecentValues, forged_bits_are_refused_or_harmless) {
   EXPECT_GT(outcomes.refused, 500U);
 }
 
-// One absurd field behind right checksums, and what the error must say.
-struct Forgery {
-  std::string name;
-  std::string_view says;
-  std::function<void(ImageHeader&)> forge;
-  ErrorCode code = ErrorCode::corrupt;
-};
-
-template <class F>
-void expect_all_refused(const Bytes& good, const std::vector<Forgery>& forgeries) {
-  for (const Forgery& forgery : forgeries) {
-    Bytes bytes = good;
-    ImageHeader header = header_of(bytes);
-    forgery.forge(header);
-    set_header(bytes, header);
-    fix_header_checksum(bytes);
-    fix_trailer(bytes);
-    const auto opened = F::from_bytes(bytes, Trust::fast);
-    ASSERT_FALSE(opened.has_value()) << forgery.name;
-    EXPECT_EQ(opened.error().code, forgery.code) << forgery.name;
-    EXPECT_NE(opened.error().detail.find(forgery.says), std::string::npos)
-        << forgery.name << ": " << opened.error().detail;
-  }
-}
-
 /// Puts k, bits and min_matches into the word that has them.
 std::uint64_t fields(std::uint32_t k, std::uint16_t bits, std::uint16_t min_matches) {
   return k | std::uint64_t{bits} << 32 | std::uint64_t{min_matches} << 48;
@@ -271,4 +241,4 @@ TEST(CorruptFading, counts_at_their_largest_stay_readable) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::fading

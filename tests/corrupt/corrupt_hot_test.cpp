@@ -5,17 +5,13 @@
 
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <string>
-#include <vector>
 
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/hot_keys.hpp"
-#include "tests/support/image_edit.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::hot {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 template <class F>
 void expect_refused(const Bytes& bytes, const std::string& what) {
@@ -112,30 +108,6 @@ TEST(CorruptDecayedTop, forged_bytes_of_windows_are_refused_or_harmless) {
   expect_forged_bytes_refused_or_harmless(filled_top(kXxh3, CountRounding::balanced, kWindow));
 }
 
-// One absurd field behind right checksums, and what the error must say.
-struct Forgery {
-  std::string name;
-  std::string_view says;
-  std::function<void(ImageHeader&)> forge;
-};
-
-template <class F>
-void expect_all_refused(const Bytes& good, const std::vector<Forgery>& forgeries) {
-  for (const Forgery& forgery : forgeries) {
-    Bytes bytes = good;
-    ImageHeader header = header_of(bytes);
-    forgery.forge(header);
-    set_header(bytes, header);
-    fix_header_checksum(bytes);
-    fix_trailer(bytes);
-    const auto opened = F::from_bytes(bytes, Trust::fast);
-    ASSERT_FALSE(opened.has_value()) << forgery.name;
-    EXPECT_EQ(opened.error().code, ErrorCode::corrupt) << forgery.name;
-    EXPECT_NE(opened.error().detail.find(forgery.says), std::string::npos)
-        << forgery.name << ": " << opened.error().detail;
-  }
-}
-
 TEST(CorruptDecayedTop, forged_parameters_are_refused_by_offset) {
   expect_all_refused<DecayedTop>(
       filled_top().to_bytes(),
@@ -217,4 +189,4 @@ TEST(CorruptRotatingBloom, forged_parameters_are_refused_by_offset) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::hot

@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -18,18 +16,14 @@
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/parts/cut_cells.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/every_kind.hpp"
-#include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/sampled.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::image {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kHeaderBytes = sizeof(ImageHeader);
 
 // A filter of so many keys, all of them inserted; of a kind that grows, several sub-filters of the smallest size.
 Subject filled(const Example& example, std::uint64_t keys, const HashSpec& hash = kXxh3) {
@@ -246,16 +240,6 @@ TEST_P(CorruptImage, no_bytes_at_all_are_refused) {
   EXPECT_EQ(filter.attach({}).error().code, ErrorCode::corrupt);
   EXPECT_EQ(filter.from_bytes(Bytes(1 << 16)).error().code, ErrorCode::corrupt);
 }
-
-// One absurd field behind right checksums, and what the error must say.
-struct Forgery {
-  std::string name;
-  std::string_view says;
-  std::function<void(ImageHeader&)> forge;
-  ErrorCode code = ErrorCode::corrupt;
-};
-
-std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
 std::vector<Forgery> forged_headers() {
   std::vector<Forgery> all = {
@@ -615,4 +599,4 @@ TEST(CorruptTimeDecayingCounts, counts_at_their_largest_stay_readable) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::image

@@ -7,20 +7,17 @@
 #include <cstddef>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/parts/sliced_image.hpp"
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
-#include "tests/support/image_edit.hpp"
 #include "tests/support/paths.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::layered {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 class CorruptLayered : public testing::TestWithParam<UrlShape> {
  protected:
@@ -183,4 +180,4 @@ TEST_P(CorruptLayered, trusted_cells_are_taken_as_they_are_until_verified) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::layered

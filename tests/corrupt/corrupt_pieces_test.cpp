@@ -8,15 +8,13 @@
 #include <limits>
 #include <set>
 #include <string>
-#include <vector>
 
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/decayed_pieces.hpp"
 #include "tests/support/random.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::pieces {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 template <class F>
 void expect_refused(const Bytes& bytes, Trust trust, const std::string& what) {
@@ -185,4 +183,4 @@ TEST(CorruptPieces, a_list_that_turns_back_is_refused) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::pieces

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -17,16 +15,12 @@
 
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_subject.hpp"
-#include "tests/support/image_edit.hpp"
 
-namespace mankai::test {
+namespace mankai::test::corrupt::sliced {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kHeaderBytes = sizeof(ImageHeader);
 
 // Slices for 10 keys at 0.3: the smallest there are, of one line of cells or a few.
 class CorruptSliced : public testing::TestWithParam<Example> {
@@ -301,16 +295,6 @@ TEST_P(CorruptSliced, one_kind_is_not_the_other) {
   }
 }
 
-// One absurd field behind right checksums, and what the error must say.
-struct Forgery {
-  std::string name;
-  std::string_view says;
-  std::function<void(ImageHeader&)> forge;
-  ErrorCode code = ErrorCode::corrupt;
-};
-
-std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
-
 std::vector<Forgery> forged_outers() {
   std::vector<Forgery> all = {
       {"no slices", "offset 96", [](ImageHeader& h) { h.kind_state[0] = 0; }},
@@ -507,4 +491,4 @@ TEST_P(ForgedSliced, odd_counts_behind_right_checksums_are_only_numbers) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::corrupt::sliced

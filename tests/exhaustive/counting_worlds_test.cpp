@@ -11,21 +11,14 @@
 #include <vector>
 
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "tests/exhaustive/small_worlds_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/image_edit.hpp"
 
-namespace mankai::test {
+namespace mankai::test::counters {
 namespace {
 
-using Positions = std::vector<std::size_t>;
-
 constexpr unsigned kStuck = 15;
-
-// floor(uniform * range / 2^64) by schoolbook multiplication of halves.
-std::uint64_t scaled(std::uint64_t uniform, std::uint64_t range) {
-  const std::uint64_t low = (uniform & 0xffffffffU) * range;
-  return ((uniform >> 32) * range + (low >> 32)) >> 32;
-}
 
 Positions blocked_positions(std::uint64_t digest, std::uint64_t blocks) {
   const std::uint64_t remixed = digest * 0x9e3779b97f4a7c15U;
@@ -89,11 +82,6 @@ struct Model {
     keys -= keys == 0 ? 0 : 1;
     return EraseResult::erased;
   }
-};
-
-struct Key {
-  Digest digest;
-  Positions positions;
 };
 
 // insert, observe, erase, insert seven times, a batch of two and one that erases two, and clear (without a key).
@@ -207,9 +195,6 @@ CountingBloom with_partitions(CountingLayout layout, std::uint64_t size, std::ui
   return CountingBloom::from_bytes(bytes).value();
 }
 
-// Ends, and two that are neighbors.
-constexpr std::array<std::uint64_t, 4> kDigests = {0, ~std::uint64_t{0}, 0x5555555555555556U, 0x5555555555555555U};
-
 TEST(SmallCountingWorlds, blocked_filters_of_1_and_2_blocks_follow_the_model) {
   for (std::uint64_t blocks = 1; blocks <= 2; ++blocks) {
     auto filter = with_blocks(blocks);
@@ -249,4 +234,4 @@ TEST(SmallCountingWorlds, dablooms_filters_of_up_to_9_counters_follow_the_model)
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::counters

@@ -13,21 +13,15 @@
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
+#include "tests/exhaustive/small_worlds_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/image_edit.hpp"
 
-namespace mankai::test {
+namespace mankai::test::bits {
 namespace {
 
 constexpr std::size_t kCellsMax = 1536;  // three blocks
 using Cells = std::bitset<kCellsMax>;
-using Positions = std::vector<std::size_t>;
-
-// floor(uniform * range / 2^64) by schoolbook multiplication of halves.
-std::uint64_t scaled(std::uint64_t uniform, std::uint64_t range) {
-  const std::uint64_t low = (uniform & 0xffffffffU) * range;
-  return ((uniform >> 32) * range + (low >> 32)) >> 32;
-}
 
 Positions blocked_positions(std::uint64_t digest, std::uint64_t blocks) {
   const std::uint64_t remixed = digest * 0x9e3779b97f4a7c15U;
@@ -100,11 +94,6 @@ Cells cells_of(F& filter) {
   return cells;
 }
 
-struct Key {
-  Digest digest;
-  Positions positions;
-};
-
 constexpr unsigned kVerbs = 5;  // insert, observe, insert_concurrent, a batch of two, and clear (without a key)
 
 // One operation on both; returns false where they differ. The batch is the key and its neighbor.
@@ -168,9 +157,6 @@ void expect_model(F& filter, const std::vector<Key>& keys, unsigned length_max) 
     }
   }
 }
-
-// Ends, neighbors of a block's border, and two that share a block.
-constexpr std::array<std::uint64_t, 4> kDigests = {0, ~std::uint64_t{0}, 0x5555555555555556U, 0x5555555555555555U};
 
 BlockedBloom with_blocks(std::uint64_t blocks) {
   for (std::uint64_t keys = 1;; ++keys) {
@@ -266,4 +252,4 @@ TEST(SmallWorlds, positions_are_those_of_the_drawings) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::bits

@@ -7,7 +7,6 @@
 // golden_test --gtest_also_run_disabled_tests --gtest_filter='GoldenFiles.*write*', in tests/golden.
 
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -15,7 +14,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -24,15 +22,14 @@
 #include <variant>
 #include <vector>
 
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/requests.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::files {
 namespace {
 
 namespace fs = std::filesystem;
-using Bytes = std::vector<std::byte>;
-
 const fs::path kFolder = MANKAI_GOLDEN_DIR;
 const fs::path kTable = "golden.tsv";
 
@@ -42,7 +39,7 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-std::string sum_of(std::span<const std::byte> bytes) { return hex(XXH3_64bits(bytes.data(), bytes.size())); }
+std::string sum_of(std::span<const std::byte> bytes) { return hex(golden::sum_of(bytes)); }
 std::string sum_of(std::string_view text) { return sum_of(std::as_bytes(std::span(text))); }
 
 // Nine digits: further ones are the mathematical library's.
@@ -112,13 +109,6 @@ std::string answers_of(const AnyFilter& filter) {
   return answers;
 }
 
-Bytes bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const auto raw = std::as_bytes(std::span(text));
-  return {raw.begin(), raw.end()};
-}
-
 /// The images in the folder; those of stores, with a footer and a journal, are store_golden_test.cpp's.
 std::set<std::string> files() {
   std::set<std::string> names;
@@ -161,7 +151,7 @@ std::string line_of(const AnyFilter& filter) {
 }
 
 std::string line_of_file(const std::string& name) {
-  const auto opened = filter_from_region(region_of(bytes_of(kFolder / name)), Trust::checked);
+  const auto opened = filter_from_region(region_of(read(kFolder / name)), Trust::checked);
   return opened ? line_of(*opened) : opened.error().message();
 }
 
@@ -185,7 +175,7 @@ TEST(GoldenFiles, every_file_opens_and_says_and_answers_what_it_always_did) {
 
 TEST(GoldenFiles, every_file_is_written_again_byte_for_byte) {
   for (const std::string& name : files()) {
-    const Bytes bytes = bytes_of(kFolder / name);
+    const Bytes bytes = read(kFolder / name);
     for (const Trust trust : {Trust::checked, Trust::fast}) {
       auto opened = filter_from_region(region_of(bytes), trust);
       ASSERT_TRUE(opened.has_value()) << name << ": " << opened.error().message();
@@ -207,7 +197,7 @@ TEST(GoldenFiles, todays_code_makes_of_every_example_what_it_always_did) {
 TEST(GoldenFiles, every_kind_has_a_file) {
   std::set<Kind> found;
   for (const std::string& name : files()) {
-    found.insert(Kind{header_of(bytes_of(kFolder / name)).kind});
+    found.insert(Kind{header_of(read(kFolder / name)).kind});
   }
   for (const KindDescription* kind : kinds()) {
     EXPECT_TRUE(found.contains(kind->kind)) << kind->name;
@@ -226,7 +216,7 @@ TEST(GoldenFiles, every_line_is_of_a_file_or_an_example_that_is_there) {
 TEST(GoldenFiles, DISABLED_write) {
   std::set<Kind> found;
   for (const std::string& name : files()) {
-    found.insert(Kind{header_of(bytes_of(kFolder / name)).kind});
+    found.insert(Kind{header_of(read(kFolder / name)).kind});
   }
   for (const KindDescription* kind : kinds()) {
     if (!found.contains(kind->kind)) {
@@ -234,8 +224,7 @@ TEST(GoldenFiles, DISABLED_write) {
       std::ranges::replace(name, '-', '_');
       const Bytes bytes =
           used(std::string(kind->name) + ":" + std::string(kind->examples.front()) + ",seed=1").to_bytes();
-      std::ofstream(kFolder / (name + ".mk"), std::ios::binary)
-          .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      write(path_of(name), bytes);
     }
   }
   auto lines = table();
@@ -252,4 +241,4 @@ TEST(GoldenFiles, DISABLED_write) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::files

@@ -4,16 +4,13 @@
 // versions before stay beside the new ones and still open (the second test). A change of hash, positions, sizing or
 // header that turns these tests red without a new version is a bug: it makes every stored filter wrong.
 //
-// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='Golden.*write*'
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
@@ -24,12 +21,11 @@
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::flat {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 struct Golden {
   const char* name;         // of the file, without .mk
@@ -71,16 +67,6 @@ Bytes with_repeats(Result<CountingBloom> made) {
     static_cast<void>(filter.erase(hash(key(1000000 + i))));
   }
   return filter.to_bytes();
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
 }
 
 template <class F>
@@ -211,17 +197,14 @@ TEST(Golden, todays_code_writes_the_pinned_bytes) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = golden.make();
     EXPECT_EQ(hex(std::span(bytes).first(sizeof(ImageHeader))), golden.header) << golden.name;
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
   }
 }
 
 TEST(Golden, todays_code_reads_the_files_of_every_version) {
   for (const Golden& golden : kGolden) {
-    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto raw = std::as_bytes(std::span(text));
-    const Bytes bytes(raw.begin(), raw.end());
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    const Bytes bytes = read(path_of(golden.name));
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
     with_kind(golden, [&]<class F>() { expect_answers<F>(bytes, golden); });
   }
 }
@@ -233,21 +216,20 @@ TEST(Golden, a_large_image_has_the_pinned_bytes) {
   std::iota(keys.begin(), keys.end(), 0);
   filter.insert(std::span<const std::uint64_t>(keys));
   const Bytes bytes = filter.to_bytes();
-  EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), 0x7ffe333f4139ca0aU);
+  EXPECT_EQ(sum_of(bytes), 0x7ffe333f4139ca0aU);
 }
 
 TEST(Golden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = golden.make();
-    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    write(path_of(golden.name), bytes);
     const std::uint64_t strangers =
         with_kind(golden, [&]<class F>() { return answers_to_strangers(F::from_bytes(bytes).value()); });
     std::cout << golden.name << "\n\"" << hex(std::span(bytes).first(sizeof(ImageHeader))) << "\"\n0x" << std::hex
-              << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x" << strangers << "U\n"
+              << sum_of(bytes) << "U, 0x" << strangers << "U\n"
               << std::dec;
   }
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::flat

@@ -1,28 +1,23 @@
 // Bytes of sliced images pinned forever, as golden_test.cpp has them for flat ones; the same rule for regenerating.
 //
-// To write the files: growing_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='GrowingGolden.*write*'
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::growing {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 struct Golden {
   const char* name;         // of the file, without .mk
@@ -53,16 +48,6 @@ Bytes filled(const typename F::Options& options) {
     EXPECT_EQ(filter.erase(hash(key(kErased)), 7 + kErased), EraseResult::erased);
   }
   return filter.to_bytes();
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
 }
 
 template <class F>
@@ -154,17 +139,14 @@ TEST(GrowingGolden, todays_code_writes_the_pinned_bytes) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = golden.make();
     EXPECT_EQ(hex(std::span(bytes).first(sizeof(ImageHeader))), golden.header) << golden.name;
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
   }
 }
 
 TEST(GrowingGolden, todays_code_reads_the_files_of_every_version) {
   for (const Golden& golden : kGolden) {
-    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto raw = std::as_bytes(std::span(text));
-    const Bytes bytes(raw.begin(), raw.end());
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    const Bytes bytes = read(path_of(golden.name));
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
     is_counting(golden) ? expect_answers<ScalableCountingBloom>(bytes, golden)
                         : expect_answers<ScalableBloom>(bytes, golden);
   }
@@ -173,16 +155,15 @@ TEST(GrowingGolden, todays_code_reads_the_files_of_every_version) {
 TEST(GrowingGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = golden.make();
-    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    write(path_of(golden.name), bytes);
     const std::uint64_t strangers = is_counting(golden)
                                         ? answers_to_strangers(ScalableCountingBloom::from_bytes(bytes).value())
                                         : answers_to_strangers(ScalableBloom::from_bytes(bytes).value());
     std::cout << golden.name << "\n\"" << hex(std::span(bytes).first(sizeof(ImageHeader))) << "\"\n0x" << std::hex
-              << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x" << strangers << "U\n"
+              << sum_of(bytes) << "U, 0x" << strangers << "U\n"
               << std::dec;
   }
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::growing

@@ -1,28 +1,23 @@
 // The layered filter's bytes pinned forever; when regenerating is legitimate stands in golden_test.cpp.
 //
-// To write the files: layered_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='LayeredGolden.*write*'
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/hash/path_mix.hpp"
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/paths.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::layered {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 struct Golden {
   const char* name;  // of the file, without .mk
@@ -65,16 +60,6 @@ Bytes made(const Golden& golden) {
   return filter.to_bytes();
 }
 
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
-}
-
 std::string params_of(const Bytes& bytes) { return hex(std::span(bytes).subspan(64, 56)); }
 
 // Strangers that resemble members: their hosts, directories and repeats with other pages, and prefixes.
@@ -105,17 +90,15 @@ TEST(LayeredGolden, todays_code_writes_the_pinned_bytes) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = made(golden);
     EXPECT_EQ(params_of(bytes), golden.params) << golden.name;
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
   }
 }
 
 TEST(LayeredGolden, todays_code_reads_the_files_of_every_version) {
   for (const Golden& golden : kGolden) {
-    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto raw = std::as_bytes(std::span(text));
-    EXPECT_EQ(XXH3_64bits(raw.data(), raw.size()), golden.xxh3) << golden.name;
-    const auto filter = LayeredUrlBloom::from_bytes(raw);
+    const Bytes bytes = read(path_of(golden.name));
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
+    const auto filter = LayeredUrlBloom::from_bytes(bytes);
     ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
     EXPECT_EQ(filter->layering(), golden.layering);
     EXPECT_EQ(filter->max_levels(), golden.max_levels);
@@ -138,14 +121,12 @@ TEST(LayeredGolden, the_mixes_of_paths_are_pinned) {
 TEST(LayeredGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = made(golden);
-    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    std::cout << golden.name << "\n\"" << params_of(bytes) << "\"\n0x" << std::hex
-              << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x"
+    write(path_of(golden.name), bytes);
+    std::cout << golden.name << "\n\"" << params_of(bytes) << "\"\n0x" << std::hex << sum_of(bytes) << "U, 0x"
               << answers_to_strangers(LayeredUrlBloom::from_bytes(bytes).value()) << "U\n"
               << std::dec;
   }
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::layered

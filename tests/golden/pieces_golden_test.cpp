@@ -1,25 +1,18 @@
 // Bytes of counts in pieces pinned forever, as golden_test.cpp pins those of the other kinds; its rules hold here, too.
 //
-// To write the files: pieces_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='PiecesGolden.*write*'
 
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/decayed_pieces.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::pieces {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-std::uint64_t sum_of(const Bytes& bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 struct Golden {
   const char* name;  // of the file, without .mk
@@ -34,10 +27,6 @@ std::vector<Golden> goldens() {
       {"pooled_hash", pooled[0], 0xafa272933918fabdU},  {"pooled_hash_all_gate", pooled[1], 0xcf0b8d1b44e7ddbaU},
       {"pooled_links", pooled[2], 0x128e5c07164b7fc9U}, {"pooled_array", pooled[4], 0x2066ef85df015c55U},
       {"tiered_4", tiered[0], 0xfa2e39c2f984e90fU},     {"tiered_8_downwards_ceil", tiered[3], 0x25c00f2c1e9398fdU}};
-}
-
-std::filesystem::path file_of(const Golden& golden) {
-  return std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk");
 }
 
 TEST(PiecesGolden, todays_code_writes_the_pinned_bytes) {
@@ -59,10 +48,7 @@ void expect_same(const Bytes& file, const Bytes& made) {
 
 TEST(PiecesGolden, todays_code_reads_the_files) {
   for (const Golden& golden : goldens()) {
-    std::ifstream file(file_of(golden), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto raw = std::as_bytes(std::span(text));
-    const Bytes bytes(raw.begin(), raw.end());
+    const Bytes bytes = read(path_of(golden.name));
     EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
     if (std::string_view(golden.name).starts_with("pooled")) {
       expect_same<TimeDecayingPooledCounts>(bytes, golden.bytes);
@@ -74,11 +60,10 @@ TEST(PiecesGolden, todays_code_reads_the_files) {
 
 TEST(PiecesGolden, DISABLED_write) {
   for (const Golden& golden : goldens()) {
-    std::ofstream(file_of(golden), std::ios::binary)
-        .write(reinterpret_cast<const char*>(golden.bytes.data()), static_cast<std::streamsize>(golden.bytes.size()));
+    write(path_of(golden.name), golden.bytes);
     std::cout << golden.name << " 0x" << std::hex << sum_of(golden.bytes) << "U\n" << std::dec;
   }
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::pieces

@@ -1,7 +1,7 @@
 // Stores as a killed writer left them, and one that was closed, pinned byte for byte: what is on somebody's disk opens
 // for ever, and gives the same filter. Writing the files anew is legitimate in one case only: see golden_test.cpp.
 //
-// To write the files: store_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='StoreGolden.*write*'
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -19,8 +19,9 @@
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/golden/golden_test_support.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,8 +135,6 @@ void change(const std::string& name, Store& store) {
   }
 }
 
-fs::path golden_path(const Golden& golden) { return fs::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"); }
-
 class Folder {
  public:
   Folder() : path_((fs::temp_directory_path() / "mankai-golden-XXXXXX").string()) {
@@ -154,28 +153,25 @@ class Folder {
 
 std::string journal_of(const fs::path& path) { return path.string() + "-journal"; }
 
-std::uint64_t hash_of(const AnyFilter& filter) {
-  const auto bytes = filter.to_bytes();
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
+std::uint64_t hash_of(const AnyFilter& filter) { return sum_of(filter.to_bytes()); }
 
 class StoreGoldenTest : public testing::TestWithParam<Golden> {};
 
 TEST_P(StoreGoldenTest, a_reader_finds_the_filter_that_was_written) {
-  const auto filter = open_filter(golden_path(GetParam()), Access::query);
+  const auto filter = open_filter(path_of(GetParam().name), Access::query);
   ASSERT_TRUE(filter) << filter.error().message();
   EXPECT_EQ(hash_of(*filter), GetParam().image_hash);
 }
 
 TEST_P(StoreGoldenTest, the_footer_says_what_was_written) {
-  const auto found = verify_store(golden_path(GetParam()));
+  const auto found = verify_store(path_of(GetParam().name));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->info.footer_version, GetParam().footer_version);
   EXPECT_EQ(found->info.damaged_footers, 0U);
 }
 
 TEST_P(StoreGoldenTest, the_journal_is_of_the_version_that_was_written) {
-  const std::string journal = journal_of(golden_path(GetParam()));
+  const std::string journal = journal_of(path_of(GetParam().name));
   ASSERT_EQ(fs::exists(journal), GetParam().journal_version != 0);
   if (GetParam().journal_version != 0) {
     EXPECT_EQ(read_journal_superblock(journal)->version, GetParam().journal_version);
@@ -184,7 +180,7 @@ TEST_P(StoreGoldenTest, the_journal_is_of_the_version_that_was_written) {
 
 TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
   const Folder folder;
-  const fs::path from = golden_path(GetParam());
+  const fs::path from = path_of(GetParam().name);
   fs::copy_file(from, folder.path() / "store.mk");
   if (fs::exists(journal_of(from))) {
     fs::copy_file(journal_of(from), journal_of(folder.path() / "store.mk"));
@@ -215,7 +211,7 @@ TEST(StoreGolden, DISABLED_write) {
     ASSERT_TRUE(filter) << filter.error().message();
     Store store = Store::create(path, std::move(*filter)).value();
     change(golden.name, store);
-    const fs::path into = std::string(golden.name) + ".mk";
+    const fs::path into = path_of(golden.name);
     fs::copy_file(path, into, fs::copy_options::overwrite_existing);
     if (fs::exists(journal_of(path))) {
       // The room that was taken for more is not worth keeping.
@@ -233,4 +229,4 @@ TEST(StoreGolden, DISABLED_write) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::store

@@ -1,28 +1,20 @@
 // Bytes of time-decaying-counts pinned forever, draws of stochastic rounding included: see golden_test.cpp for when
 // they may change.
 //
-// To write the files: time_decaying_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in
-// tests/golden.
+// To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='TimeDecayingGolden.*write*'
 
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "tests/golden/golden_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 
-namespace mankai::test {
+namespace mankai::test::golden::time_decaying {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 struct Golden {
   const char* name;  // of the file, without .mk
@@ -73,17 +65,16 @@ TimeDecayingCounts filled(const Golden& golden) {
 TEST(TimeDecayingGolden, todays_code_writes_the_pinned_bytes) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = filled(golden).to_bytes();
-    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
   }
 }
 
 TEST(TimeDecayingGolden, todays_code_reads_the_files) {
   for (const Golden& golden : kGolden) {
-    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto filter = TimeDecayingCounts::from_bytes(std::as_bytes(std::span(text)));
+    const Bytes bytes = read(path_of(golden.name));
+    const auto filter = TimeDecayingCounts::from_bytes(bytes);
     ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
-    EXPECT_EQ(XXH3_64bits(text.data(), text.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
     EXPECT_EQ(filter->tick(), Tick{1'000'012});
     EXPECT_EQ(filter->estimate(filter->hasher()(key(0))).raw, golden.hot) << golden.name;
     EXPECT_EQ(filter->policy(), golden.options.policy);
@@ -95,13 +86,12 @@ TEST(TimeDecayingGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
     const TimeDecayingCounts filter = filled(golden);
     const Bytes bytes = filter.to_bytes();
-    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    std::cout << golden.name << " 0x" << std::hex << XXH3_64bits(bytes.data(), bytes.size()) << std::dec << "U, ";
+    write(path_of(golden.name), bytes);
+    std::cout << golden.name << " 0x" << std::hex << sum_of(bytes) << std::dec << "U, ";
     std::cout.precision(17);
     std::cout << filter.estimate(filter.hasher()(key(0))).raw << '\n';
   }
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::golden::time_decaying

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kStandardErrors = 4;
 /// Events of about one age that are asked for together.
-constexpr std::size_t kWindow = 4000;
+constexpr std::size_t kOfOneAge = 4000;
 
 enum class Keys : bool { random, sequential };
 
@@ -63,12 +63,12 @@ void expect_survival(const FadingShape& shape, Keys keys) {
     const auto youngest = static_cast<std::size_t>(share * static_cast<double>(shape.slots));
     double mean = 0;
     double variance = 0;
-    for (std::size_t age = youngest; age < youngest + kWindow; ++age) {
+    for (std::size_t age = youngest; age < youngest + kOfOneAge; ++age) {
       const double survival = filter.survival(static_cast<double>(age));
       mean += survival;
       variance += survival * (1 - survival);
     }
-    const auto events = std::span(digests).subspan(digests.size() - youngest - kWindow, kWindow);
+    const auto events = std::span(digests).subspan(digests.size() - youngest - kOfOneAge, kOfOneAge);
     EXPECT_NEAR(static_cast<double>(known(filter, events)), mean, kStandardErrors * std::sqrt(variance) + 1)
         << named(shape, keys) << " at " << share << " s";
   }

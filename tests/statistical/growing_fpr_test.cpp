@@ -16,7 +16,7 @@
 #include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 
-namespace mankai::test {
+namespace mankai::test::growing {
 namespace {
 
 constexpr std::size_t kBatch = 8192;
@@ -194,4 +194,4 @@ TEST(Growth, a_slices_generation_is_found_from_what_it_was_made_for) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::growing

@@ -14,7 +14,7 @@
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 #include "tests/support/paths.hpp"
 
-namespace mankai::test {
+namespace mankai::test::layered {
 namespace {
 
 constexpr std::uint64_t kKeys = 100000;
@@ -275,4 +275,4 @@ TEST(LayeredRate, fpr_estimate_and_expected_are_those_of_the_last_array) {
 }
 
 }  // namespace
-}  // namespace mankai::test
+}  // namespace mankai::test::layered

@@ -16,7 +16,7 @@ namespace mankai::url {
 namespace {
 
 // Returns the canonical form, or nothing where there is none; what is canonical must stay so.
-std::string answer(std::string_view raw) {
+std::string stable_answer(std::string_view raw) {
   const auto url = canonicalize(raw, UrlRules::safe_browsing);
   if (!url) {
     EXPECT_EQ(url.error().code, ErrorCode::invalid_argument);
@@ -41,7 +41,7 @@ std::string without_extras(const nlohmann::json& vector) {
 
 std::string_view kind_of_difference(const nlohmann::json& vector) {
   const std::string input = vector.at("input").get<std::string>();
-  const std::string ours = answer(input);
+  const std::string ours = stable_answer(input);
   if (vector.value("failure", false)) {
     return ours.empty() ? "same: refused" : "browsers refuse, ours is defined";
   }
@@ -49,7 +49,7 @@ std::string_view kind_of_difference(const nlohmann::json& vector) {
   if (ours == theirs) {
     return "same text";
   }
-  if (!ours.empty() && ours == answer(theirs)) {
+  if (!ours.empty() && ours == stable_answer(theirs)) {
     return "same key: ours, made from the browser's answer";
   }
   static const std::regex kScheme(R"(^[\x01-\x20]*[A-Za-z][A-Za-z0-9+.-]*:)");
@@ -101,7 +101,7 @@ TEST(WebPlatform, names_beyond_ascii_have_stable_answers) {
       }
       ++vectors;
       const auto url = canonicalize("http://" + vector.at("input").get<std::string>() + "/", UrlRules::safe_browsing);
-      static_cast<void>(answer("http://" + vector.at("input").get<std::string>() + "/"));
+      static_cast<void>(stable_answer("http://" + vector.at("input").get<std::string>() + "/"));
       const bool is_escaped = !url || url->host().find('%') != std::string_view::npos;
       refused += static_cast<int>(is_escaped);
       const auto& output = vector.at("output");

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/filter/decayed_top/decayed_top_test_support.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
@@ -23,23 +24,11 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint64_t kKiB = 1024;
-/// What rounding up adds to a count of the table: 2^-28 per event while the count is small.
-constexpr double kMostExcess = 1e-5;
-
 const Decay kTenth = Decay::of(0.9, seconds(60)).value();
-
-Time at(std::int64_t second) { return Time(seconds(second)); }
-
-std::string key_of(std::uint64_t number) { return "/articles/" + std::to_string(number) + ".html"; }
 
 DecayedTop make_top(DecayedTop::Options options) {
   options.hash = kXxh3;
   return DecayedTop::create(options).value();
-}
-
-void insert(DecayedTop& filter, std::string_view key, Time when, std::uint32_t count = 1) {
-  filter.insert(filter.hasher()(key), key, when, count);
 }
 
 double estimate(const DecayedTop& filter, std::string_view key) { return filter.estimate(filter.hasher()(key)).raw; }

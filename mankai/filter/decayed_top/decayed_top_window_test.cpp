@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/decayed_top/decayed_top_test_support.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/random.hpp"
@@ -18,22 +18,14 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kPanes = DecayedTop::kPanesOfWindow;
 constexpr seconds kPane{60};
 constexpr seconds kWindow = kPane * kPanes;
-/// Beyond it, counts of a table are rounded.
-constexpr double kMostExcess = 1e-5;
 
 DecayedTop make_window(std::uint64_t bytes, CountRounding rounding = CountRounding::strict) {
   return DecayedTop::create({.bytes = bytes, .rounding = rounding, .window = kWindow, .hash = kXxh3}).value();
 }
-Time at(std::int64_t second) { return Time(seconds(second)); }
-std::string key_of(std::uint64_t number) { return "/articles/" + std::to_string(number) + ".html"; }
-void insert(DecayedTop& filter, std::string_view key, Time when, std::uint32_t count = 1) {
-  filter.insert(filter.hasher()(key), key, when, count);
-}
-double estimate(const DecayedTop& filter, std::string_view key, Time when = Time()) {
+double estimate_at(const DecayedTop& filter, std::string_view key, Time when = Time()) {
   return filter.estimate(filter.hasher()(key), when).raw;
 }
 
@@ -75,7 +67,7 @@ class ExactPanes {
   std::map<std::string, std::map<std::uint64_t, double>> counts_;
 };
 
-struct Pair {
+struct WindowPair {
   DecayedTop filter;
   ExactPanes exact{};
 
@@ -90,12 +82,12 @@ struct Pair {
   void expect_bounds(double most_excess) const {
     for (const auto& [key, panes] : exact.counts()) {
       const double truth = exact.count(key, filter.tick());
-      ASSERT_GE(estimate(filter, key), truth) << key;
-      ASSERT_LE(estimate(filter, key), truth + most_excess) << key;
+      ASSERT_GE(estimate_at(filter, key), truth) << key;
+      ASSERT_LE(estimate_at(filter, key), truth + most_excess) << key;
       ASSERT_TRUE(truth == 0 || filter.may_contain(filter.hasher()(key)));
       const Time later = start_of({filter.tick().value + 3}, kPane);
-      ASSERT_GE(estimate(filter, key, later), exact.count(key, {filter.tick().value + 3})) << key;
-      ASSERT_LE(estimate(filter, key, later), exact.count(key, {filter.tick().value + 3}) + most_excess) << key;
+      ASSERT_GE(estimate_at(filter, key, later), exact.count(key, {filter.tick().value + 3})) << key;
+      ASSERT_LE(estimate_at(filter, key, later), exact.count(key, {filter.tick().value + 3}) + most_excess) << key;
     }
   }
 };
@@ -105,11 +97,11 @@ struct Pair {
 void expect_counts_of_the_window(std::uint64_t bytes, std::uint64_t keys, double most_excess) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);
-    Pair one{make_window(bytes)};
-    Pair other{make_window(bytes)};
+    WindowPair one{make_window(bytes)};
+    WindowPair other{make_window(bytes)};
     std::int64_t now = 100'000;
     for (int step = 0; step < 1500; ++step) {
-      Pair& pair = random.below(4) == 0 ? other : one;
+      WindowPair& pair = random.below(4) == 0 ? other : one;
       switch (random.below(40)) {
         case 0: now += static_cast<std::int64_t>(random.below(20)) * kPane.count(); break;
         case 1: pair.filter.advance({tick_of(at(now), kPane).value + random.below(12)}); break;
@@ -153,15 +145,15 @@ TEST(DecayedTopWindow, an_event_expires_between_one_window_and_a_pane_more) {
     auto filter = make_window(64 * kKiB);
     const std::int64_t event = 6000 + second;
     insert(filter, "/a", at(event));
-    EXPECT_EQ(estimate(filter, "/a", at(event) + kWindow), 1) << second;
+    EXPECT_EQ(estimate_at(filter, "/a", at(event) + kWindow), 1) << second;
     EXPECT_EQ(filter.top(5, 0, at(event) + kWindow).size(), 1U);
-    EXPECT_EQ(estimate(filter, "/a", at(event) + kWindow + kPane), 0) << second;
+    EXPECT_EQ(estimate_at(filter, "/a", at(event) + kWindow + kPane), 0) << second;
     EXPECT_TRUE(filter.top(5, 0, at(event) + kWindow + kPane).empty());
     EXPECT_TRUE(filter.above(1, at(event) + kWindow + kPane).empty());
     filter.advance(tick_of(at(event) + kWindow, kPane));
-    EXPECT_EQ(estimate(filter, "/a"), 1) << second;
+    EXPECT_EQ(estimate_at(filter, "/a"), 1) << second;
     filter.advance(tick_of(at(event) + kWindow + kPane, kPane));
-    EXPECT_EQ(estimate(filter, "/a"), 0) << second;
+    EXPECT_EQ(estimate_at(filter, "/a"), 0) << second;
     EXPECT_EQ(filter.names(), 0U);
     EXPECT_EQ(filter.fill_ratio(), 0);
     EXPECT_EQ(filter.keys_estimate(), 0);
@@ -178,10 +170,10 @@ TEST(DecayedTopWindow, balanced_counts_have_the_share_of_the_oldest_pane) {
   }
   for (const std::int64_t second : {6999, 7000, 7019, 7020, 7021, 7050, 7200, 8000}) {
     const double share = 1 - static_cast<double>(second % 60) / 60;
-    EXPECT_NEAR(estimate(filter, "/a", at(second)), exact.count("/a", tick_of(at(second), kPane), share), 0.01)
+    EXPECT_NEAR(estimate_at(filter, "/a", at(second)), exact.count("/a", tick_of(at(second), kPane), share), 0.01)
         << second;
   }
-  EXPECT_NEAR(estimate(filter, "/a", at(7000)), 480, 0.1) << "one per second, of eight minutes";
+  EXPECT_NEAR(estimate_at(filter, "/a", at(7000)), 480, 0.1) << "one per second, of eight minutes";
 }
 
 TEST(DecayedTopWindow, an_event_before_the_window_is_late_and_dropped) {
@@ -191,10 +183,10 @@ TEST(DecayedTopWindow, an_event_before_the_window_is_late_and_dropped) {
   insert(filter, "/c", at(60'000) - kWindow - seconds(1), 7);
   EXPECT_EQ(filter.late_records(), 12U);
   EXPECT_EQ(filter.keys_inserted(), 13U);
-  EXPECT_EQ(estimate(filter, "/b"), 5);
-  EXPECT_EQ(estimate(filter, "/c"), 0);
+  EXPECT_EQ(estimate_at(filter, "/b"), 5);
+  EXPECT_EQ(estimate_at(filter, "/c"), 0);
   filter.advance({filter.tick().value + 1});
-  EXPECT_EQ(estimate(filter, "/b"), 0);
+  EXPECT_EQ(estimate_at(filter, "/b"), 0);
   filter.advance({filter.tick().value + 100});
   EXPECT_EQ(filter.late_records(), 12U) << "cleared panes leave what was late";
 }
@@ -232,7 +224,7 @@ TEST(DecayedTopWindow, clear_relocate_and_all_of_time) {
   EXPECT_EQ(moves, 1);
   EXPECT_EQ(filter.to_bytes(), before);
   insert(filter, "/moved", at(8000));
-  EXPECT_EQ(estimate(filter, "/moved"), 1);
+  EXPECT_EQ(estimate_at(filter, "/moved"), 1);
   const Tick tick = filter.tick();
   filter.clear();
   EXPECT_EQ(filter.tick(), tick);
@@ -241,7 +233,7 @@ TEST(DecayedTopWindow, clear_relocate_and_all_of_time) {
   insert(filter, "/again", at(8000));
   filter.advance({kMaxTick});
   filter.advance({kMaxTick});
-  EXPECT_EQ(estimate(filter, "/again"), 0);
+  EXPECT_EQ(estimate_at(filter, "/again"), 0);
   filter.insert(Digest{7});
   EXPECT_TRUE(filter.may_contain(Digest{7}));
   EXPECT_TRUE(DecayedTop::from_bytes(filter.to_bytes()).has_value());

@@ -6,15 +6,16 @@
 #include <map>
 #include <vector>
 
+#include "mankai/filter/decayed_top/rescaled_line_test_support.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai {
 namespace {
 
+using test::value_of;
+
 constexpr int kEventBits = 32;
 constexpr Scaled kEvent{std::uint64_t{1} << kEventBits, -kEventBits};
-
-double value_of(Scaled scaled) { return std::ldexp(static_cast<double>(scaled.count), scaled.exponent); }
 
 template <class Mode>
 struct Counted {
@@ -48,8 +49,8 @@ struct Counted {
   std::map<std::uint64_t, double> truth;
 };
 
-using Strict = Counted<StrictCounts>;
-using Balanced = Counted<BalancedCounts>;
+using StrictTable = Counted<StrictCounts>;
+using BalancedTable = Counted<BalancedCounts>;
 
 // A third of the events is of 20 keys, the others are of 1000.
 template <class Pair>
@@ -70,7 +71,7 @@ void expect_no_undercount(const Pair& pair) {
 
 TEST(HotTable, strict_counts_are_never_too_low) {
   for (const std::size_t lines : {2U, 3U, 20U, 200U}) {
-    Strict pair(lines, static_cast<std::uint32_t>(1 + lines / 4));
+    StrictTable pair(lines, static_cast<std::uint32_t>(1 + lines / 4));
     fill(pair, 2, 30'000);
     expect_no_undercount(pair);
     std::uint64_t named = 0;
@@ -80,9 +81,9 @@ TEST(HotTable, strict_counts_are_never_too_low) {
 
 TEST(HotTable, merged_counts_are_never_too_low_and_merging_commutes) {
   for (const std::size_t lines : {2U, 20U, 200U}) {
-    Strict left(lines, 1 + static_cast<std::uint32_t>(lines / 4));
-    Strict right(lines, 1 + static_cast<std::uint32_t>(lines / 4));
-    Strict other(lines, 1 + static_cast<std::uint32_t>(lines / 4));
+    StrictTable left(lines, 1 + static_cast<std::uint32_t>(lines / 4));
+    StrictTable right(lines, 1 + static_cast<std::uint32_t>(lines / 4));
+    StrictTable other(lines, 1 + static_cast<std::uint32_t>(lines / 4));
     fill(left, 3, 20'000);
     fill(right, 4, 10'000);
     fill(other, 4, 10'000);
@@ -99,7 +100,7 @@ TEST(HotTable, merged_counts_are_never_too_low_and_merging_commutes) {
 }
 
 TEST(HotTable, moving_the_base_changes_no_count) {
-  Strict pair(20, 5);
+  StrictTable pair(20, 5);
   fill(pair, 5, 10'000);
   std::map<std::uint64_t, double> before;
   for (const auto& [digest, count] : pair.truth) {
@@ -113,8 +114,8 @@ TEST(HotTable, moving_the_base_changes_no_count) {
 
 // The same memory: dithered counts are nearer to the truth on the average, some below it.
 TEST(HotTable, balanced_counts_have_the_smaller_error) {
-  Strict strict(24, 6);
-  Balanced balanced(24, 6);
+  StrictTable strict(24, 6);
+  BalancedTable balanced(24, 6);
   fill(strict, 6, 30'000);
   fill(balanced, 6, 30'000);
   double strict_error = 0;

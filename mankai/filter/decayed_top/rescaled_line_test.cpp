@@ -6,12 +6,13 @@
 #include <cmath>
 #include <vector>
 
+#include "mankai/filter/decayed_top/rescaled_line_test_support.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai {
 namespace {
 
-double value_of(Scaled scaled) { return std::ldexp(static_cast<double>(scaled.count), scaled.exponent); }
+using test::value_of;
 
 TEST(RescaledLine, rounding_up_is_never_below_and_less_than_a_unit_above) {
   test::Random random(1);
@@ -86,7 +87,7 @@ struct Checked {
   }
 };
 
-using Strict = Mode<8, 0, false>;
+using StrictCells = Mode<8, 0, false>;
 using Narrow = Mode<4, -2, false>;
 
 // Goal: no count is too low, whatever is halved, widened and narrowed. Method: phases in which all cells are busy, so
@@ -114,27 +115,27 @@ void expect_upper_bounds_always() {
 }
 
 TEST(RescaledLine, counts_rounded_up_are_upper_bounds) {
-  expect_upper_bounds_always<Strict>();
+  expect_upper_bounds_always<StrictCells>();
   expect_upper_bounds_always<Narrow>();
 }
 
 // Halving it step by step took thousands of passes.
 TEST(RescaledLine, a_line_that_was_last_used_long_ago_is_as_fine_as_a_new_one) {
   constexpr int kOctave = 1 << 20;
-  Strict::Cells cells{Strict::Round(nullptr)};
+  StrictCells::Cells cells{StrictCells::Round(nullptr)};
   RescaledLine unused{};
   cells.raise(unused, 3, {1, kOctave}, kOctave, 0);
   EXPECT_EQ(unused.exponent(), kOctave - 6);
-  EXPECT_EQ(value_of({Strict::Cells::get(unused, 3), unused.exponent() - kOctave}), 1);
-  Checked<Strict> old;
+  EXPECT_EQ(value_of({StrictCells::Cells::get(unused, 3), unused.exponent() - kOctave}), 1);
+  Checked<StrictCells> old;
   old.add(7, 64);
   old.cells.raise(old.line, 3, {1, kOctave}, kOctave, 0);
   EXPECT_EQ(old.line.exponent(), kOctave - 7);
-  EXPECT_EQ(value_of({Strict::Cells::get(old.line, 3), old.line.exponent() - kOctave}), 1);
+  EXPECT_EQ(value_of({StrictCells::Cells::get(old.line, 3), old.line.exponent() - kOctave}), 1);
 }
 
 TEST(RescaledLine, a_count_is_never_too_high_by_more_than_a_unit_per_event) {
-  Checked<Strict> checked;
+  Checked<StrictCells> checked;
   for (int i = 0; i < 1000; ++i) {
     checked.add(7, 64 + i / 100);
     const double unit = std::ldexp(1, checked.line.exponent());
@@ -146,10 +147,10 @@ TEST(RescaledLine, a_count_is_never_too_high_by_more_than_a_unit_per_event) {
 
 // Without widening, rounding up adds more than what is counted, and counts run away.
 TEST(RescaledLine, coarse_cells_do_not_run_away) {
-  Checked<Strict> checked;
+  Checked<StrictCells> checked;
   test::Random random(5);
   for (int i = 0; i < 100'000; ++i) {
-    checked.add(static_cast<std::uint32_t>(random.below(Checked<Strict>::Cells::kPlaces)), 64);
+    checked.add(static_cast<std::uint32_t>(random.below(Checked<StrictCells>::Cells::kPlaces)), 64);
   }
   double sum = 0;
   for (std::uint32_t place = 0; place < checked.truth.size(); ++place) {
@@ -182,16 +183,16 @@ void expect_sums() {
 }
 
 TEST(RescaledLine, sums_of_lines_are_upper_bounds) {
-  expect_sums<Strict>();
+  expect_sums<StrictCells>();
   expect_sums<Narrow>();
 }
 
 TEST(RescaledLine, places_above_a_count_are_found_at_every_width) {
-  Checked<Strict> checked;
+  Checked<StrictCells> checked;
   checked.add(3, 64);
   checked.add(5, 64);
   checked.add(5, 64);
-  using Cells = Checked<Strict>::Cells;
+  using Cells = Checked<StrictCells>::Cells;
   EXPECT_EQ(Cells::places_above(checked.line, {1, 63}), 2U);
   EXPECT_EQ(Cells::places_above(checked.line, {1, 64}), 1U);
   EXPECT_EQ(Cells::places_above(checked.line, {2, 64}), 0U);
@@ -215,7 +216,7 @@ void expect_that_places_are_distinct() {
 }
 
 TEST(RescaledLine, places_are_distinct) {
-  expect_that_places_are_distinct<Strict>();
+  expect_that_places_are_distinct<StrictCells>();
   expect_that_places_are_distinct<Narrow>();
 }
 
