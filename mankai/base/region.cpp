@@ -79,7 +79,7 @@ Result<Region> Region::allocate(const Memory& memory, std::size_t bytes) {
   void* data = memory.allocate(memory.context, bytes);
   if (data == nullptr) {
     return fail(ErrorCode::out_of_space, "cannot allocate " + std::to_string(bytes) +
-                                             " bytes of memory; give fewer keys or a higher false-positive rate");
+                                             " bytes of memory; make the filter smaller, for example for fewer keys");
   }
   return Region({static_cast<std::byte*>(data), bytes}, memory.release, memory.context);
 }

@@ -60,7 +60,7 @@ Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t by
 
 Result<std::vector<PlanRow>> plan_forgetting(const ForgettingRequest& request) {
   if (!(request.survival > 0 && request.survival < 1)) {
-    return fail(ErrorCode::invalid_argument, "the share of keys still known must lie between 0 and 1, both excluded");
+    return fail(ErrorCode::invalid_argument, "the share of keys still found must be between 0 and 1, both excluded");
   }
   return rows_of_kinds([&](const KindDescription& kind) {
     return kind.plan_forgetting == nullptr ? Result<Rows>() : kind.plan_forgetting(request);

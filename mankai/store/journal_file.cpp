@@ -31,12 +31,12 @@ Result<Front> read_front(const OpenFile& file) {
 
 // A journal that restarted after its front was released has a hole of its former length, which a writer limits to
 // 16 GiB.
-Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
-  constexpr std::uint64_t kMostHollow = std::uint64_t{64} << 30;
-  constexpr std::uint64_t kMostSqueezed = 16;
+Result<void> check_not_sparse(const OpenFile& file, std::uint64_t start) {
+  constexpr std::uint64_t kMostSparse = std::uint64_t{64} << 30;
+  constexpr std::uint64_t kMostCompression = 16;
   // Some file systems do not report the size on disk, others compress.
-  const bool is_hollow = file.bytes_on_disk() != 0 && file.size() / kMostSqueezed > file.bytes_on_disk();
-  if (!is_hollow || file.size() - start <= kMostHollow) {
+  const bool is_sparse = file.bytes_on_disk() != 0 && file.size() / kMostCompression > file.bytes_on_disk();
+  if (!is_sparse || file.size() - start <= kMostSparse) {
     return {};
   }
   return fail(ErrorCode::corrupt, "has " + std::to_string(file.size()) + " bytes, of which the disk holds " +
@@ -45,7 +45,7 @@ Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
 }
 
 Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
-  MANKAI_TRY(check_not_hollow(file, front.superblock.start));
+  MANKAI_TRY(check_not_sparse(file, front.superblock.start));
   MANKAI_ASSIGN(auto records, Region::allocate(system_memory(), file.size() - front.superblock.start));
   MANKAI_TRY(file.read(front.superblock.start, records.bytes()));
   return JournalFile{.superblock = front.superblock,

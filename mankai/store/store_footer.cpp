@@ -108,7 +108,7 @@ bool belong_together(const StoreFooter& one, const StoreFooter& other) noexcept 
          position_of(one) == position_of(other);
 }
 
-bool say_the_same(const StoreFooter& one, const StoreFooter& other) noexcept {
+bool have_equal_fields(const StoreFooter& one, const StoreFooter& other) noexcept {
   return belong_together(one, other) && one.is_open == other.is_open && one.store_id == other.store_id &&
          one.replaced_id == other.replaced_id;
 }
@@ -148,7 +148,7 @@ Result<std::optional<FoundFooter>> chosen(const Copies& copies, std::uint64_t fi
                                         ", belong to different files; restore the file from a copy");
   }
   return FoundFooter{.footer = copies[copies[0].generation > copies[1].generation ? 0 : 1],
-                     .is_other_copy_stale = !say_the_same(copies[0], copies[1])};
+                     .is_other_copy_stale = !have_equal_fields(copies[0], copies[1])};
 }
 
 }  // namespace

@@ -165,9 +165,9 @@ class ContractTest(OneServerTest):
                 (("GATE.APPLY", "f", SOURCE, 0, "", "x", "", 0), "bad position"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "a b", 0), "bad position"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "0123456789abcdefg", 0), "bad position"),
-                (("GATE.APPLY", "f", SOURCE, 1, "", 0, "", 0), "does not fall"),
-                (("GATE.APPLY", "f", SOURCE, 0, "", 0, "", 1, "a"), "a position that stays"),
-                (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 2, "a"), "bad count: give how many of the items are to be inserted; the others are removed"),
+                (("GATE.APPLY", "f", SOURCE, 1, "", 0, "", 0), "the new position is before the old one"),
+                (("GATE.APPLY", "f", SOURCE, 0, "", 0, "", 1, "a"), "the new position equals the old one"),
+                (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 2, "a"), "bad count: give the number of items to insert; the others are removed"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", -1, "a"), "bad count"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", "x", "a"), "bad count")):
             self.assertRegex(render(self.client.call(*words)), f"-.*{error}", words)

@@ -172,7 +172,7 @@ Result<void> check_plain(const std::optional<FoundFooter>& footer, const Recover
 }
 
 /// A store without its image.
-struct Surroundings {
+struct StoreFiles {
   std::optional<FoundFooter> footer;
   std::optional<JournalFile> file;      ///< none: no journal, or one that does not count
   std::optional<JournalState> journal;  ///< of `file`
@@ -182,7 +182,7 @@ struct Surroundings {
   [[nodiscard]] std::uint64_t file_sequence() const noexcept { return footer ? footer->footer.sequence : 0; }
 };
 
-Result<void> survey(Surroundings& found, JournalFile file) {
+Result<void> read_records(StoreFiles& found, JournalFile file) {
   if (found.footer && is_void(found.footer->footer, file)) {
     return {};
   }
@@ -200,9 +200,9 @@ bool is_unfinished(const Error& error, const RecoveryReport& report) noexcept {
   return error.code == ErrorCode::corrupt && report.was_closed;
 }
 
-Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
+Result<StoreFiles> read_files(const std::string& path, const OpenFile& file, FileCalls& calls) {
   MANKAI_ASSIGN(const auto footer, within(path, read_footer(file)));
-  Surroundings found{.footer = footer, .file = {}, .journal = {}, .shared = {}, .report = {}};
+  StoreFiles found{.footer = footer, .file = {}, .journal = {}, .shared = {}, .report = {}};
   if (footer) {
     const StoreFooter& counts = footer->footer;
     found.report.was_closed = counts.is_open == 0;
@@ -223,7 +223,7 @@ Result<Surroundings> look_around(const std::string& path, const OpenFile& file, 
                                         "from one copy");
   }
   if (journal) {
-    MANKAI_TRY(within(journal_path(path), survey(found, *std::move(journal))));
+    MANKAI_TRY(within(journal_path(path), read_records(found, *std::move(journal))));
   }
   return found;
 }
@@ -236,7 +236,7 @@ Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
   }
 }
 
-Result<void> replay(AnyFilter& filter, const Surroundings& found) {
+Result<void> replay(AnyFilter& filter, const StoreFiles& found) {
   if (!found.journal || found.report.records_replayed == 0) {
     return {};
   }
@@ -251,8 +251,7 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
   return {};
 }
 
-Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
-                         const LoadRequest& request) {
+Result<LoadedStore> load(const std::string& path, const OpenFile& file, StoreFiles found, const LoadRequest& request) {
   if (found.shared) {
     MANKAI_ASSIGN(auto filter,
                   within(shared_path(path), read_shared(*found.shared, request.memory, found.report.sequence)));
@@ -299,7 +298,7 @@ class ChangeDetector {
 
 // A writer that is active has not lost the batch that it has not committed yet. It is known by its lock on this very
 // file: after a crash, an inode's number alone may be that of a file elsewhere.
-void keep_batch(const std::string& path, Surroundings& found, FileCalls& calls) {
+void keep_batch(const std::string& path, StoreFiles& found, FileCalls& calls) {
   if (found.journal && found.journal->is_in_batch && lock_owner(path, false, calls) != 0) {
     found.report.bytes_dropped = 0;
     found.report.reason.clear();
@@ -317,7 +316,7 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, *request.calls));
     const ChangeDetector files(path, file, *request.calls);
-    auto found = look_around(path, file, *request.calls);
+    auto found = read_files(path, file, *request.calls);
     if (request.is_writer || files.are_unchanged()) {
       if (found && !request.is_writer) {
         keep_batch(path, *found, *request.calls);

@@ -59,15 +59,16 @@ Result<Changes> read_changes(const Call& call) {
     return refuse("ERR bad position: give a number below 2^63, or one such as 0/16B3748, and its mark");
   }
   if (to->number < from->number) {
-    return refuse("ERR a position does not fall");
+    return refuse("ERR the new position is before the old one");
   }
   const auto count = call.integer(kCount);
   const std::size_t items = call.size() - kFirstChange;
   if (!count || *count < 0 || static_cast<std::uint64_t>(*count) > items) {
-    return refuse("ERR bad count: give how many of the items are to be inserted; the others are removed");
+    return refuse("ERR bad count: give the number of items to insert; the others are removed");
   }
   if (*to == *from && items != 0) {
-    return refuse("ERR a position that stays has no changes: they could be taken twice");
+    return refuse(
+        "ERR the new position equals the old one: changes need a new position, or they could be applied twice");
   }
   return Changes{
       .source_id = call.text(kSource), .from = *from, .to = *to, .inserted = static_cast<std::size_t>(*count)};

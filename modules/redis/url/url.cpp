@@ -29,7 +29,7 @@ constexpr std::size_t kUrlWindow = 512;
 static_assert(kUrlWindow <= kHashWindow);
 
 constexpr const char* kOtherRules =
-    "ERR the URLs of this filter were made canonical by rules that this module does not know";
+    "ERR this module does not support the rules by which the URLs of this filter were canonicalized";
 
 enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_memory };
 
