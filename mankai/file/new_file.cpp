@@ -203,9 +203,7 @@ FileMode mode_of(const std::string& path, FileCalls& calls) {
   return calls.stat(path.c_str(), &status) == 0 ? FileMode(status.st_mode & kPermissionBits) : std::nullopt;
 }
 
-void remove_left_over(const std::string& target, FileCalls& calls) noexcept {
-  calls.unlink((target + kHoldersSuffix).c_str());
-}
+void remove_left_over(const std::string& target, FileCalls& calls) { calls.unlink((target + kHoldersSuffix).c_str()); }
 
 Result<void> remove_file(const std::string& path, FileCalls& calls) {
   if (calls.unlink(path.c_str()) != 0 && errno != ENOENT) {

@@ -77,7 +77,7 @@ class NewFile {
 [[nodiscard]] FileMode mode_of(const std::string& path, FileCalls& calls = system_calls());
 
 /// Removes the temporary that a crash of an earlier holder left. Pre: the lock is held; the path has no symbolic links.
-void remove_left_over(const std::string& target, FileCalls& calls = system_calls()) noexcept;
+void remove_left_over(const std::string& target, FileCalls& calls = system_calls());
 
 /// Removes a file, if it exists, and synchronizes its folder. Errors: io.
 [[nodiscard]] Result<void> remove_file(const std::string& path, FileCalls& calls = system_calls());

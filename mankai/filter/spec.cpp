@@ -132,7 +132,7 @@ Result<FilterSpec> parse_spec(std::string_view text) {
     }
     const std::string_view name = option.substr(0, equals);
     if (std::ranges::find(given, name) != given.end()) {
-      return fail(ErrorCode::invalid_argument, std::string(name) + "= is given twice in a spec");
+      return fail(ErrorCode::invalid_argument, "option '" + std::string(name) + "' is given twice; give it once");
     }
     given.push_back(name);
     MANKAI_TRY(apply(spec, name, option.substr(equals + 1)));

@@ -38,6 +38,9 @@ class SharedFilter::Impl {
         cells_(std::move(cells)),
         filter_(std::move(filter)),
         slot_(header().slots[atomic(header().openings).fetch_add(1, std::memory_order_relaxed) % kSharedSlots]) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
 
   Result<void> start();
   Result<void> observe(Keys keys, std::span<bool> seen) {
@@ -83,6 +86,9 @@ class SharedFilter::Impl {
   // With the lock on the file held:
   [[nodiscard]] Result<void> check_cells() const;
   [[nodiscard]] Result<void> checkpoint(FileLock& lock);
+  /// With the mutex of Forks held.
+  void unlist() noexcept;
+  [[nodiscard]] Result<void> leave();
   [[nodiscard]] Result<void> leave(FileLock& lock);
 
   std::string path_;
@@ -92,7 +98,10 @@ class SharedFilter::Impl {
   MappedFile cells_;
   AnyFilter filter_;
   SharedSlot& slot_;
+  bool is_listed_ = false;  ///< `use_`, by Forks
   bool is_closed_ = false;
+  /// The result of close(), also after it has thrown.
+  Result<void> closed_ = fail(ErrorCode::out_of_space, path_ + ": no memory to close it");
   detail::Worker checkpointer_;
 };
 
@@ -251,6 +260,7 @@ Result<void> SharedFilter::Impl::start() {
     MANKAI_TRY(checkpointer_.start(period, [this](detail::Worker::Wake) { checkpoint_by_time(); }));
   }
   Forks::instance().add(use_);
+  is_listed_ = true;
   return {};
 }
 
@@ -296,20 +306,36 @@ Result<void> SharedFilter::Impl::sync() {
   return checkpoint(turn.lock);
 }
 
-Result<void> SharedFilter::Impl::close() {
-  if (is_closed_) {
-    return {};
+SharedFilter::Impl::~Impl() {
+  if (is_listed_) {  // close() had no memory
+    const std::scoped_lock no_fork(Forks::instance().mutex());
+    unlist();
   }
-  is_closed_ = true;
-  checkpointer_.stop();
+}
+
+void SharedFilter::Impl::unlist() noexcept {
+  Forks::instance().remove(use_);
+  is_listed_ = false;
+}
+
+Result<void> SharedFilter::Impl::close() {
+  if (!is_closed_) {
+    is_closed_ = true;
+    checkpointer_.stop();
+    closed_ = leave();
+  }
+  return closed_;
+}
+
+Result<void> SharedFilter::Impl::leave() {
   auto turn = take_turn(path_, Wait::yes, calls_);
   if (!turn) {
     const std::scoped_lock no_fork(Forks::instance().mutex());
-    Forks::instance().remove(use_);
+    unlist();
     std::move(*use_.lock).release();
     return std::unexpected(turn.error());
   }
-  Forks::instance().remove(use_);
+  unlist();
   return leave(turn->lock);
 }
 

@@ -17,11 +17,12 @@
 
 namespace mankai::test {
 
-/// Half of the keys come from those that are known, and every third is a twin of an earlier one.
-inline std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
+/// Half of the keys come from those that are known, and one in `twins` is a twin of an earlier one.
+inline std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count,
+                                 std::uint64_t twins = 3) {
   std::vector<Digest> drawn;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!drawn.empty() && random.below(3) == 0) {
+    if (!drawn.empty() && random.below(twins) == 0) {
       drawn.push_back(drawn[random.below(drawn.size())]);
     } else {
       drawn.push_back(random.below(2) == 0 ? known[random.below(known.size())] : random.digest());

@@ -133,7 +133,7 @@ TEST_P(GrowingContract, batches_agree_with_singles_across_slices) {
       if (keys == 1 && size > 1000) {
         continue;  // thousands of slices are the last test's question
       }
-      const auto given = mixed(random, known, size);
+      const auto given = mixed(random, known, size, 5);
       ASSERT_EQ(batch_answers(by_insert, given), single_answers(by_insert, given)) << size << " keys";
       by_insert.insert(std::span(given));
       ASSERT_EQ(observe_batch(by_observe, given), observe_singly(by_singles, given)) << size << " keys";

@@ -26,6 +26,7 @@
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/support/files_in_memory.hpp"
 #include "tests/support/memory_files.hpp"
 #include "tests/support/sampled.hpp"
 #include "tests/support/store_requests.hpp"
@@ -37,13 +38,6 @@ using Bytes = std::vector<std::byte>;
 
 const std::string kPath = "filter.mk";
 const std::string kJournalPath = "filter.mk-journal";
-
-// Where files lie in memory, if there is such a place: nothing here is about what a disk keeps, and waiting for one
-// took most of the time.
-std::filesystem::path files_in_memory() {
-  const std::filesystem::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
 
 Bytes bytes_at(const std::filesystem::path& path) {
   auto read = read_file(path).value();

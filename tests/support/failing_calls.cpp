@@ -7,10 +7,11 @@
 
 namespace mankai::test {
 
-void FailingCalls::fail(Failure failure, std::size_t number, bool breaks_disk, std::string_view only) {
+void FailingCalls::fail(Failure failure, std::size_t number, bool breaks_disk, std::string_view only,
+                        std::size_t times) {
   failure_ = failure;
   failing_ = number;
-  breaks_disk_ = breaks_disk;
+  times_ = breaks_disk ? std::numeric_limits<std::size_t>::max() : times;
   only_ = only;
   count_ = 0;
   failed_ = {};
@@ -21,7 +22,7 @@ bool FailingCalls::is_next(std::string_view call) {
     return false;
   }
   const std::size_t number = count_++;
-  const bool fails = breaks_disk_ ? number >= failing_ : number == failing_;
+  const bool fails = number >= failing_ && number - failing_ < times_;
   if (fails && failed_.empty()) {
     failed_ = call;
   }

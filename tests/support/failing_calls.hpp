@@ -24,9 +24,10 @@ class FailingCalls : public FileCalls {
  public:
   explicit FailingCalls(FileCalls& inner) : inner_(&inner) {}
 
-  /// From now on, the call of this number fails, and all after it when the disk is broken. Counts from 0 those calls to
-  /// which this can happen, or only those of one name.
-  void fail(Failure failure, std::size_t number, bool breaks_disk = false, std::string_view only = {});
+  /// From now on, the call of this number fails and, in all, so many `times` in a row; all after it when the disk is
+  /// broken. Counts from 0 those calls to which this can happen, or only those of one name.
+  void fail(Failure failure, std::size_t number, bool breaks_disk = false, std::string_view only = {},
+            std::size_t times = 1);
   /// Fails nothing more.
   void stop() { failing_ = std::numeric_limits<std::size_t>::max(); }
   [[nodiscard]] bool has_failed() const noexcept { return !failed_.empty(); }
@@ -84,7 +85,7 @@ class FailingCalls : public FileCalls {
   FileCalls* inner_;
   Failure failure_{};
   std::size_t failing_ = std::numeric_limits<std::size_t>::max();
-  bool breaks_disk_ = false;
+  std::size_t times_ = 1;
   std::string_view only_;
   std::atomic<std::size_t> count_ = 0;
   std::string_view failed_;

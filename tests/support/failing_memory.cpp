@@ -10,6 +10,7 @@
 namespace mankai::test {
 
 std::optional<int> failing_allocation;
+bool fails_on = false;
 std::size_t allocated_bytes = 0;
 std::size_t most_allocated_bytes = 0;
 
@@ -17,8 +18,10 @@ std::size_t most_allocated_bytes = 0;
 
 void* operator new(std::size_t bytes) {
   auto& failing = mankai::test::failing_allocation;
-  if (failing && (*failing)-- == 0) {
-    failing.reset();
+  if (failing && --*failing < 0) {
+    if (!mankai::test::fails_on) {
+      failing.reset();
+    }
     throw std::bad_alloc();
   }
   void* data = std::malloc(bytes);

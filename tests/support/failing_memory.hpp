@@ -7,8 +7,11 @@
 
 namespace mankai::test {
 
-/// The allocation, counted from now on, that finds no memory; empty again after it. Threads: one.
+/// The allocation, counted from now on, that finds no memory; empty again after it, or negative if `fails_on`. Threads:
+/// one.
 extern std::optional<int> failing_allocation;
+/// Whether all later allocations find none, either.
+extern bool fails_on;
 /// By that operator new: now, and at most since it was last set.
 extern std::size_t allocated_bytes;
 extern std::size_t most_allocated_bytes;

@@ -14,7 +14,6 @@
 #include <charconv>
 #include <csignal>
 #include <fstream>
-#include <limits>
 #include <new>
 
 #include "apps/mankai-lab/demo/exhibit.hpp"
@@ -29,6 +28,7 @@ constexpr std::string_view kDay = "day";
 struct Head {
   double seconds = 0;
   std::uint64_t start_bytes = 0;
+  std::uint64_t end_bytes = 0;
   std::uint64_t size = 0;
 };
 
@@ -90,9 +90,14 @@ std::uint64_t peak_bytes(const rusage& usage) {
 }
 
 std::uint64_t resident_bytes() {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm").ignore(std::numeric_limits<std::streamsize>::max(), ' ') >> pages;
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  // Counted for this: statm and getrusage() may be up to 32 pages per processor behind.
+  std::ifstream sums("/proc/self/smaps_rollup");
+  for (std::string word; sums >> word;) {
+    if (std::uint64_t kib = 0; word == "Rss:" && sums >> kib) {
+      return kib * 1024;
+    }
+  }
+  return 0;
 }
 
 /// Loads a side and asks it all questions; passes the answers of each block to `answered`.
@@ -153,6 +158,7 @@ Result<void> ask_all(const Question& question, const Order& order) {
     count += yes.size();
   }));
   head.size = side->size();
+  head.end_bytes = resident_bytes();
   MANKAI_TRY(write_all(order.out, answers.data(), count, sizeof head));
   return write_all(order.out, &head, sizeof head, 0);
 }
@@ -197,8 +203,9 @@ Result<Measurement> run(Order order, std::string_view what) {
   if (pread(order.out, &head, sizeof head, 0) != sizeof head) {
     return fail(ErrorCode::io, fmt::format("{}: the process returned nothing; try again", what));
   }
+  const std::uint64_t most_bytes = std::max(peak_bytes(usage), head.end_bytes);
   return Measurement{.seconds = head.seconds,
-                     .bytes = peak_bytes(usage) - std::min(peak_bytes(usage), head.start_bytes),
+                     .bytes = most_bytes - std::min(most_bytes, head.start_bytes),
                      .size = head.size,
                      .file = order.out};
 }

@@ -118,6 +118,7 @@ class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts>
     return takes_back_ ? RemainderRule::both_ways : RemainderRule::downwards;
   }
   [[nodiscard]] unsigned tier_count() const noexcept { return tier_count_; }
+  [[nodiscard]] std::uint64_t tier_counters(unsigned tier) const noexcept { return tiers_[tier].count(); }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return tiers_[0].count(); }
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept { return cells_per_probe_; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return k_; }

@@ -113,7 +113,7 @@ class Leftovers {
   Leftovers& operator=(const Leftovers&) = delete;
   ~Leftovers() {
     if (list_.empty()) {
-      static_cast<void>(remove_file(path_));
+      ::unlink(path_.c_str());
     }
   }
 

@@ -379,9 +379,9 @@ class SqliteSource final : public RowSource {
       return {};
     }
     return fail(ErrorCode::not_found,
-                "the change at " + std::to_string(position.number) + ", where the gate is, is not in " + path_ +
-                    " (any more): this is another copy of the database, such as an older one that "
-                    "was put back, or changes were taken out; build the gate again");
+                "the gate is at change " + std::to_string(position.number) + ", which is not in " + path_ +
+                    ": the database is another copy, such as an older backup, or changes were deleted; build the gate "
+                    "again");
   }
 
   Result<std::uint64_t> newest() {

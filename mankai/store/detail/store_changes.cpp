@@ -58,7 +58,12 @@ Result<void> Store::Impl::start_writing() {
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
   // From here on the journal stays: after a failed write of the flag, the disk may have the flag or not.
-  auto marked = footer_ ? mark_file(FileState::open) : write_file(snapshot(), FileState::open);
+  Result<void> marked;
+  try {
+    marked = footer_ ? mark_file(FileState::open) : write_file(snapshot(), FileState::open);
+  } catch (const std::bad_alloc&) {
+    marked = no_memory();
+  }
   return marked ? marked : journal_.give_up(marked.error());
 }
 

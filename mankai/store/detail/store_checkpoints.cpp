@@ -79,7 +79,7 @@ Result<void> Store::Impl::write_file(const Snapshot& saved, FileState state) {
   try {
     return replace_file(sealed(), saved, state);
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::out_of_space, path_ + ": no memory to write the file");
+    return no_memory();
   }
 }
 

@@ -105,6 +105,9 @@ class Store::Impl {
     bool is_synced = false;     ///< the disk is known to have the journal up to its end
   };
 
+  /// So short that it takes no memory itself.
+  [[nodiscard]] static std::unexpected<Error> no_memory() { return fail(ErrorCode::out_of_space, "no memory"); }
+
   // With change_mutex_ held:
   [[nodiscard]] Result<void> check_usable() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }

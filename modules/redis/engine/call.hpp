@@ -32,6 +32,7 @@ inline constexpr const char* kWrongType = "WRONGTYPE Operation against a key hol
 inline constexpr const char* kNotFound = "ERR not found";
 inline constexpr const char* kItemExists = "ERR item exists";
 inline constexpr const char* kNoMemory = "ERR Insufficient memory";
+inline constexpr const char* kNoMemoryForValue = "ERR Insufficient memory: the key was deleted; load it again";
 inline constexpr const char* kIncomplete = "ERR the filter is not complete: chunks of it are still to be loaded";
 inline constexpr const char* kFilterFull = "ERR the filter is full: reserve a larger one";
 inline constexpr const char* kUnknownArgument = "Unknown argument received";

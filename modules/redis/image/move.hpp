@@ -98,7 +98,7 @@ Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event
     lookup.remove();
     engine.replicate(call.context(), "DEL", "s", call.key());
     call.key_changed("del");
-    return refuse(finished.error().code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData);
+    return refuse(finished.error().code == ErrorCode::out_of_space ? kNoMemoryForValue : kBadData);
   }
   fit_key(lookup);
   engine.replicate_verbatim(call.context());
