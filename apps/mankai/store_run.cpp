@@ -72,7 +72,11 @@ Result<void> StoreRun::finish() {
       return give_up(committed.error());
     }
   }
-  return store_.close();
+  auto closed = store_.close();
+  if (!closed && keys_ != 0 && store_.durable_sequence() == store_.sequence()) {
+    return fail_after(closed.error(), fmt::format("every change is in {0}-journal: do not repeat it", file_));
+  }
+  return closed;
 }
 
 std::unexpected<Error> StoreRun::give_up(const Error& error, std::string_view where) {
