@@ -556,7 +556,7 @@ class FullDisks(CommandTest):
         known = json.loads(self.out("info", "--json", path))["sequence"]
         self.assertEqual(known, len(acknowledged))
         # The journal has room for one, the file to be written at the end has none.
-        self.error("add", path, "late", code=4, says=("No space left on device", "f.mk-journal: do not repeat it"))
+        self.error("add", path, stdin=b"late\n", code=4, says=("No space left on device", "f.mk-journal: do not repeat it"))
         acknowledged.append(b"late")
         subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
         self.check_all(path, acknowledged)
