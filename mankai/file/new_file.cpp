@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
@@ -189,13 +190,11 @@ Result<void> NewFile::rename_temporary() {
 }
 
 Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
-  char* real = calls.realpath(path.c_str());
+  const std::unique_ptr<char, decltype(&std::free)> real(calls.realpath(path.c_str()), &std::free);
   if (real == nullptr) {
     return may_be_new() ? Result<std::string>(path) : system_error(path + ": cannot follow its links");
   }
-  std::string resolved(real);
-  std::free(real);
-  return resolved;
+  return std::string(real.get());
 }
 
 FileMode mode_of(const std::string& path, FileCalls& calls) {

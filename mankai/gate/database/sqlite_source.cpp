@@ -378,10 +378,11 @@ class SqliteSource final : public RowSource {
     if (has_row && mark_text(rows.integer(0)) == position.mark) {
       return {};
     }
-    return fail(ErrorCode::not_found,
-                "the gate is at change " + std::to_string(position.number) + ", which is not in " + path_ +
-                    ": the database is another copy, such as an older backup, or changes were deleted; build the gate "
-                    "again");
+    return fail(
+        ErrorCode::not_found,
+        "the gate is at change " + std::to_string(position.number) + ", which is not in " + path_ +
+            ": this is another copy of the database, such as an older one, or changes were deleted; build the gate "
+            "again");
   }
 
   Result<std::uint64_t> newest() {
