@@ -74,7 +74,7 @@ Result<void> StoreRun::finish() {
   }
   auto closed = store_.close();
   if (!closed && keys_ != 0 && store_.durable_sequence() == store_.sequence()) {
-    return fail_after(closed.error(), fmt::format("every change is in {0}-journal: do not repeat it", file_));
+    return fail_after(closed.error(), fmt::format("every change is in {}-journal: do not repeat it", file_));
   }
   return closed;
 }

@@ -345,11 +345,7 @@ TEST_P(ForgedSliced, absurd_outer_fields_behind_right_checksums_are_refused_with
   std::vector<Forgery> forgeries = forged_outers();
   std::ranges::copy(forged_outers_of(*GetParam().kind), std::back_inserter(forgeries));
   for (const Forgery& forgery : forgeries) {
-    Bytes bytes = original;
-    ImageHeader header = header_of(bytes);
-    forgery.forge(header);
-    set_header(bytes, header);
-    fix_header_checksum(bytes);
+    const Bytes bytes = with_forgery(original, forgery);
     for (const Trust trust : {Trust::checked, Trust::fast}) {
       expect_refused(opener(), bytes, trust, forgery.name, forgery.says, 0, forgery.code);
     }

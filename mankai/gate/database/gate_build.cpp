@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -113,7 +114,10 @@ class Leftovers {
   Leftovers& operator=(const Leftovers&) = delete;
   ~Leftovers() {
     if (list_.empty()) {
-      ::unlink(path_.c_str());
+      try {
+        static_cast<void>(remove_file(path_));
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): what it lists is uninstalled once more
+      }
     }
   }
 
