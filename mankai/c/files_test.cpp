@@ -3,6 +3,7 @@
 
 #include "mankai/c/c_test_support.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/support/flip_byte.hpp"
 
 namespace mankai::c {
 namespace {
@@ -26,14 +27,6 @@ class CFiles : public testing::Test {
       }
     }
     return copy;
-  }
-
-  void flip(std::uint64_t offset) {
-    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(offset));
-    const auto byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(static_cast<std::streamoff>(offset));
-    file.put(byte);
   }
 
   Folder folder_;
@@ -83,10 +76,10 @@ TEST_F(CFiles, what_opening_does_not_read_is_verified) {
   const std::uint64_t first = footer_offset(info.image_bytes, 0);
   const std::uint64_t second = footer_offset(info.image_bytes, 1);
   for (const std::uint64_t offset : {info.image_bytes, first - 1, first + sizeof(StoreFooter), second - 1}) {
-    flip(offset);
+    test::flip_byte(path_, offset);
     static_cast<void>(open_file_read());
     EXPECT_EQ(mankai_verify_file(path_.c_str()), MANKAI_CORRUPT) << offset;
-    flip(offset);
+    test::flip_byte(path_, offset);
     EXPECT_EQ(mankai_verify_file(path_.c_str()), MANKAI_OK) << mankai_last_error();
   }
 }

@@ -15,6 +15,7 @@
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer.hpp"
+#include "tests/support/flip_byte.hpp"
 
 namespace mankai {
 namespace {
@@ -52,14 +53,6 @@ void insert(Store& store, std::size_t first, std::size_t count) {
   }
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   ASSERT_TRUE(store.insert(views));
-}
-
-void flip(const std::string& path, std::uint64_t offset) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  const auto byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.put(byte);
 }
 
 TEST_F(StoreInfoTest, a_plain_image_has_no_changes) {
@@ -134,13 +127,13 @@ TEST_F(StoreInfoTest, what_opening_does_not_look_at_is_verified) {
   const std::uint64_t first = footer_offset(image_bytes, 0);
   const std::uint64_t second = footer_offset(image_bytes, 1);
   for (const std::uint64_t offset : {image_bytes, first - 1, first + sizeof(StoreFooter), second - 1}) {
-    flip(path(), offset);
+    test::flip_byte(path(), offset);
     EXPECT_TRUE(inspect_store(path()));
     const auto found = verify_store(path());
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::corrupt);
     EXPECT_NE(found.error().message().find("offset " + std::to_string(offset)), std::string::npos);
-    flip(path(), offset);
+    test::flip_byte(path(), offset);
     EXPECT_TRUE(verify_store(path()));
   }
 }
@@ -153,7 +146,7 @@ TEST_F(StoreInfoTest, a_damaged_copy_of_the_footer_is_told_while_the_other_one_s
   }
   const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
   for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
-    flip(path(), footer_offset(image_bytes, copy) + 33);
+    test::flip_byte(path(), footer_offset(image_bytes, copy) + 33);
     const auto found = verify_store(path());
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ(found->info.damaged_footers, 1U);
@@ -163,7 +156,7 @@ TEST_F(StoreInfoTest, a_damaged_copy_of_the_footer_is_told_while_the_other_one_s
     EXPECT_EQ(verify_store(path())->info.damaged_footers, 0U);
   }
   for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
-    flip(path(), footer_offset(image_bytes, copy) + 33);
+    test::flip_byte(path(), footer_offset(image_bytes, copy) + 33);
   }
   const auto none = verify_store(path());
   ASSERT_FALSE(none);
@@ -178,13 +171,13 @@ TEST_F(StoreInfoTest, a_store_that_is_open_is_recovered_from_either_copy) {
   const std::string left = killed();
   const std::uint64_t image_bytes = inspect_store(left)->filter.image_bytes();
   for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
-    flip(left, footer_offset(image_bytes, copy) + 12);
+    test::flip_byte(left, footer_offset(image_bytes, copy) + 12);
     const auto found = verify_store(left);
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_TRUE(found->info.is_open);
     EXPECT_EQ(found->info.damaged_footers, 1U);
     EXPECT_EQ(found->info.recovery.changes_replayed, 10U);
-    flip(left, footer_offset(image_bytes, copy) + 12);
+    test::flip_byte(left, footer_offset(image_bytes, copy) + 12);
   }
 }
 
@@ -241,12 +234,12 @@ TEST_F(StoreInfoTest, a_damaged_superblock_is_told_while_its_copy_serves) {
   Store store = make();
   insert(store, 0, 10);
   const std::string left = killed();
-  flip(left + "-journal", kSuperblockPage + 24);
+  test::flip_byte(left + "-journal", kSuperblockPage + 24);
   const auto one = verify_store(left);
   ASSERT_TRUE(one) << one.error().message();
   EXPECT_EQ(one->info.damaged_superblocks, 1U);
   EXPECT_EQ(one->info.recovery.sequence, 10U);
-  flip(left + "-journal", superblock_offset(1, 1));
+  test::flip_byte(left + "-journal", superblock_offset(1, 1));
   const auto both = verify_store(left);
   ASSERT_FALSE(both);
   EXPECT_EQ(both.error().code, ErrorCode::corrupt);
