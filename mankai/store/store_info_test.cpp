@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
