@@ -442,9 +442,10 @@ TEST_P(PathFilterContract, a_move_leaves_valid_filters_and_gives_all_memory_back
 TEST_P(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_nothing) {
   auto filter = make(GetParam(), {.keys = 4000});
   Random random(18);
+  constexpr std::size_t kPaths = kIsSampled ? 800 : 3200;
   std::vector<Path> paths;
-  for (std::size_t i = 0; i < (kIsSampled ? 800 : 3200); ++i) {
-    paths.push_back(random_path(random, 1 + i / 50, 100000));
+  for (std::size_t i = 0; i < kPaths; ++i) {
+    paths.push_back(random_path(random, 1 + i * 64 / kPaths, 100000));
   }
   std::atomic<std::size_t> published = 0;
   std::atomic<std::size_t> missed = 0;

@@ -21,7 +21,7 @@ namespace {
 
 class CorruptLayered : public testing::TestWithParam<UrlShape> {
  protected:
-  static LayeredUrlBloom filter() {
+  static LayeredUrlBloom filled() {
     auto filter = make(GetParam(), {.keys = 60, .fpr = 0.05});
     Random random(1);
     for (int i = 0; i < 60; ++i) {
@@ -42,7 +42,7 @@ void expect_refused(std::span<const std::byte> bytes, Trust trust, const std::st
 }
 
 TEST_P(CorruptLayered, every_flipped_bit_is_found) {
-  Bytes bytes = this->filter().to_bytes();
+  Bytes bytes = filled().to_bytes();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     expect_refused(bytes, Trust::checked, "bit " + std::to_string(bit));
@@ -54,7 +54,7 @@ TEST_P(CorruptLayered, every_flipped_bit_is_found) {
 }
 
 TEST_P(CorruptLayered, every_truncation_and_extension_is_found_even_when_trusted) {
-  Bytes bytes = this->filter().to_bytes();
+  Bytes bytes = filled().to_bytes();
   for (const Trust trust : {Trust::checked, Trust::fast}) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       // A copy of its own, so that a read past the end is seen.
@@ -91,7 +91,7 @@ std::vector<Bytes> slices_of(const LayeredUrlBloom& filter) {
 }
 
 TEST_P(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_refused) {
-  const auto filter = this->filter();
+  const auto filter = filled();
   const Bytes good = filter.to_bytes();
   const std::vector<Bytes> slices = slices_of(filter);
   ASSERT_EQ(assembled(header_of(good), slices), good);
@@ -130,7 +130,7 @@ TEST_P(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_refused
 }
 
 TEST_P(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
-  const auto filter = this->filter();
+  const auto filter = filled();
   ImageHeader header = header_of(filter.to_bytes());
   header.kind_params[1] += std::uint64_t{2} << 32;
   const auto opened = LayeredUrlBloom::from_bytes(assembled(header, slices_of(filter)));
@@ -140,7 +140,7 @@ TEST_P(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
 }
 
 TEST_P(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
-  const auto filter = this->filter();
+  const auto filter = filled();
   const ImageHeader header = header_of(filter.to_bytes());
   const std::vector<Bytes> good = slices_of(filter);
   const auto replaced = [&good](std::size_t place, const LayeredUrlBloom& other, std::size_t from) {
@@ -169,7 +169,7 @@ TEST_P(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
 }
 
 TEST_P(CorruptLayered, trusted_cells_are_taken_as_they_are_until_verified) {
-  Bytes bytes = this->filter().to_bytes();
+  Bytes bytes = filled().to_bytes();
   bytes[2 * sizeof(ImageHeader) + 5] ^= std::byte{4};
   const auto opened = LayeredUrlBloom::from_bytes(bytes, Trust::fast);
   ASSERT_TRUE(opened.has_value()) << opened.error().detail;
