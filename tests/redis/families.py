@@ -238,7 +238,7 @@ class PersistenceMatrix:
 
     def test_a_large_key_moves_in_chunks(self):
         """Between two chunks the server may save, end, and go on."""
-        server = self.start(appendonly="yes", appendfsync="no", aof_use_rdb_preamble="no", rdbcompression="no")
+        server = self.start(appendonly="yes", aof_use_rdb_preamble="no", rdbcompression="no")
         client = server.client()
         self.assertEqual(self.family.reserve_large(client, "large"), b"OK")
         self.family.add(client, "large", [f"word{number}" for number in range(500)])

@@ -392,7 +392,7 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
 
     def test_rules_of_more_than_a_piece(self):
         """Bytes of guards go through files and to replicas in pieces of 16 MiB."""
-        server = self.start(appendonly="yes", appendfsync="no", aof_use_rdb_preamble="no", rdbcompression="no", tcp=True)
+        server = self.start(appendonly="yes", aof_use_rdb_preamble="no", rdbcompression="no", tcp=True)
         client = server.client()
         text = "x" * 60_000
         client.pipeline([("GUARD.ALLOW", "f", f"h{number}.example/{text}") for number in range(300)])

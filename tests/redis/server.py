@@ -69,6 +69,8 @@ class Server:
             "port": self.port, "bind": "127.0.0.1", "unixsocket": self.socket, "dir": self.folder, "save": '""',
             "logfile": self.folder / "log", "enable-debug-command": "yes", "repl-diskless-sync-delay": 0,
             "repl-ping-replica-period": 1, "shutdown-timeout": 0,
+            # With the default, everysec, commands are answered before they are written while a sync is under way.
+            "appendfsync": "no",
             **{name.replace("_", "-"): value for name, value in options.items()},
         }
         if module is not None:
