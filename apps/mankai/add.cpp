@@ -205,7 +205,7 @@ class Adder {
   std::uint64_t keys_read_ = 0;
 };
 
-void summarize(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
+Result<void> summarize(const AddRequest& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -214,13 +214,15 @@ void summarize(const AddRequest& request, const AnyFilter& filter, const Outcome
     }
     report.add("keys_inserted", filter.keys_inserted());
     report.add("capacity_keys", filter.capacity_keys());
-    write_error(report.json());
-  } else if (request.count || isatty(STDERR_FILENO) == 1) {
+    return write_summary(report.json());
+  }
+  if (request.count || isatty(STDERR_FILENO) == 1) {
     const std::string fresh =
         takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
     say(fmt::format("{}: {} read{}; holds {} of {}", request.file, counted(outcome.keys_read, "key"), fresh,
                     human_count(filter.keys_inserted()), human_count(filter.capacity_keys())));
   }
+  return {};
 }
 
 // Checks combinations of options.
@@ -316,8 +318,9 @@ class RemoteAdder {
         report.add("keys_new", new_);
       }
       add_facts(pipe_.filter(), facts, report);
-      write_error(report.json());
-    } else if (request_.count || isatty(STDERR_FILENO) == 1) {
+      return write_summary(report.json());
+    }
+    if (request_.count || isatty(STDERR_FILENO) == 1) {
       const std::string fresh = tells_new() ? fmt::format(", {} of them new", human_count(new_)) : "";
       say(fmt::format("{}: {} read{}; holds {}", name_, counted(added_ + refused_, "key"), fresh,
                       human_count(facts.keys)));
@@ -376,7 +379,7 @@ Result<int> run(const AddRequest& request) {
   MANKAI_TRY(store_run.finish());
   MANKAI_TRY(adder.finish_acks());
   const Outcome outcome{.keys_read = adder.keys_read(), .keys_new = filter.keys_inserted() - keys_before};
-  summarize(request, filter, outcome);
+  MANKAI_TRY(summarize(request, filter, outcome));
   if (const std::string warning = capacity_warning(filter); !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }

@@ -102,6 +102,9 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
                                          (option.value == "DIR" ? " needs a folder's name" : " needs a file's name") +
                                          ", not an empty one");
     }
+    if (!option.is_positional() && !option.is_flag() && value.empty()) {
+      return wrong_usage(subcommand, option.name + " needs a value, not an empty one");
+    }
     MANKAI_TRY(option.take(value));
   }
   return {};
@@ -121,6 +124,16 @@ Result<void> place_positionals(const Subcommand& subcommand, const std::vector<s
     }
   }
   return next == arguments.end() ? Result<void>{} : unexpected_argument(subcommand, *next);
+}
+
+// CLI11 would take the next word as the value of "--name=".
+Result<void> check_values(const Subcommand& subcommand, const std::vector<std::string>& arguments) {
+  for (const Option& option : subcommand.options) {
+    if (!option.is_positional() && std::ranges::find(arguments, option.name + "=") != arguments.end()) {
+      return wrong_usage(subcommand, option.name + (option.is_flag() ? " takes no value" : " needs a value"));
+    }
+  }
+  return {};
 }
 
 // CLI11 would take the next word as the optional value.
@@ -147,6 +160,7 @@ Result<std::vector<std::string>> parse_options(const Subcommand& subcommand, std
       }
     }
   }
+  MANKAI_TRY(check_values(subcommand, arguments));
   write_out_bare_values(subcommand, arguments);
   try {
     std::ranges::reverse(arguments);

@@ -70,8 +70,9 @@ class Dedup {
     }
     MANKAI_TRY(finish());
     say_what_was_odd(input);
-    summarize(input);
+    const auto summarized = summarize(input);
     MANKAI_TRY(read);
+    MANKAI_TRY(summarized);
     return exit_code_after_stop(static_cast<int>(is_overfull_ ? ExitCode::overfull : ExitCode::fine));
   }
 
@@ -228,13 +229,12 @@ class Dedup {
 
   [[nodiscard]] bool has_summary() const noexcept { return request_.count || request_.json; }
 
-  void summarize(const DedupInput& input) const {
+  [[nodiscard]] Result<void> summarize(const DedupInput& input) const {
     if (!has_summary()) {
-      return;
+      return {};
     }
     const Report report = summary(input);
-    const std::string text = request_.json ? report.json() : report.text();
-    write_error(text);
+    return write_summary(request_.json ? report.json() : report.text());
   }
 
   [[nodiscard]] Report summary(const DedupInput& input) const {

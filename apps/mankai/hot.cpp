@@ -112,6 +112,10 @@ Result<void> check(const HotCommandRequest& request) {
   if (!run.wanted_path.empty() && (run.top || run.min_count)) {
     return fail(ErrorCode::invalid_argument, "--keys cannot be combined with --top or --min-count");
   }
+  const std::vector<std::string>& logs = run.input.paths;
+  if (run.wanted_path == "-" && (logs.empty() || std::ranges::find(logs, "-") != logs.end())) {
+    return fail(ErrorCode::invalid_argument, "the log and --keys cannot both be standard input; give a file for one");
+  }
   if (run.top && *run.top == 0) {
     return fail(ErrorCode::invalid_argument, "--top 0 prints nothing; give at least 1");
   }

@@ -7,6 +7,7 @@
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/store/filter_file.hpp"
 #include "mankai/store/journal_file.hpp"
 #include "mankai/store/journal_reader.hpp"
 
@@ -105,6 +106,8 @@ Result<int> run(const JournalRequest& request) {
   MANKAI_ASSIGN(const auto path, journal_of(request.file));
   MANKAI_ASSIGN(const auto file, read_journal_file(path));
   if (!file) {
+    // A writer that was killed needs its journal: without it, this is an error.
+    MANKAI_TRY(opened_filter(request.file, open_filter(request.file, Access::query, Trust::fast)));
     say(request.file + ": has no journal: everything is in the file");
     return 0;
   }

@@ -56,7 +56,7 @@ bool Output::flush() {
 Result<void> Output::finish() {
   flush();
   // Some file systems report a full disk only when the file is closed.
-  if (!failure_ && close(STDOUT_FILENO) != 0 && errno != EINTR) {
+  if (!failure_ && descriptor_ == STDOUT_FILENO && close(descriptor_) != 0 && errno != EINTR) {
     failure_ = Error{.code = ErrorCode::io, .os_error = errno, .detail = "standard output: cannot write"};
   }
   return failure_ ? Result<void>(std::unexpected(*failure_)) : Result<void>{};
@@ -73,13 +73,14 @@ void Output::make_room(std::string_view bytes) {
 
 void Output::write_all(std::string_view bytes) {
   while (!bytes.empty() && !failure_) {
-    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR && !(errno == EAGAIN && wait_until_writable(STDOUT_FILENO))) {
+    } else if (errno != EINTR && !(errno == EAGAIN && wait_until_writable(descriptor_))) {
       failure_ = Error{.code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::out_of_space : ErrorCode::io,
                        .os_error = errno,
-                       .detail = "standard output: cannot write"};
+                       .detail = descriptor_ == STDOUT_FILENO ? "standard output: cannot write"
+                                                              : "standard error: cannot write"};
     }
   }
 }
@@ -97,6 +98,12 @@ Result<int> write_output(std::string_view text) {
   output.append(text);
   MANKAI_TRY(output.finish());
   return 0;
+}
+
+Result<void> write_summary(std::string_view text) {
+  Output output(STDERR_FILENO);
+  output.append(text);
+  return output.finish();
 }
 
 void write_error(std::string_view text) { static_cast<void>(!write(STDERR_FILENO, text.data(), text.size())); }

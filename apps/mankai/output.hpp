@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -10,11 +12,11 @@
 
 namespace mankai::command {
 
-/// Buffered standard output. After a failed write it writes nothing more and finish() returns the error, so loops need
+/// Buffered standard output, or standard error. After a failed write it writes nothing more and finish() returns the error, so loops need
 /// not check every call.
 class Output {
  public:
-  Output() { buffer_.reserve(kBufferBytes); }
+  explicit Output(int descriptor = STDOUT_FILENO) : descriptor_(descriptor) { buffer_.reserve(kBufferBytes); }
 
   void append(std::string_view bytes) {
     if (buffer_.size() + bytes.size() > kBufferBytes) {
@@ -32,7 +34,7 @@ class Output {
   bool flush();
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
 
-  /// Flushes and closes standard output. Errors: the first error of a write: io; out_of_space; EPIPE if the reader
+  /// Flushes, and closes standard output. Errors: the first error of a write: io; out_of_space; EPIPE if the reader
   /// closed the pipe.
   [[nodiscard]] Result<void> finish();
 
@@ -43,6 +45,7 @@ class Output {
   void make_room(std::string_view bytes);
   void write_all(std::string_view bytes);
 
+  int descriptor_;
   std::string buffer_;
   std::optional<Error> failure_;
 };
@@ -54,6 +57,8 @@ class Output {
 
 /// Writes all output of a command and returns exit code 0. Errors: as Output::finish.
 [[nodiscard]] Result<int> write_output(std::string_view text);
+/// Writes what the user asked for, such as a summary, to standard error. Errors: as Output::finish.
+[[nodiscard]] Result<void> write_summary(std::string_view text);
 /// Writes to standard error without a buffer; errors are ignored.
 void write_error(std::string_view text);
 /// Writes "mankai: …" to standard error.

@@ -95,7 +95,7 @@ class Remover {
   RemovedKeys outcome_;
 };
 
-void summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const RemovedKeys& outcome) {
+Result<void> summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const RemovedKeys& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
@@ -104,12 +104,14 @@ void summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_l
     if (keys_left) {
       report.add("keys_inserted", *keys_left);
     }
-    write_error(report.json());
-  } else if (request.count || isatty(STDERR_FILENO) == 1) {
+    return write_summary(report.json());
+  }
+  if (request.count || isatty(STDERR_FILENO) == 1) {
     say(fmt::format("{}: {} read, {} removed, {} refused{}", request.file, counted(outcome.keys_read, "key"),
                     human_count(outcome.removed), human_count(outcome.refused()),
                     keys_left ? "; holds " + human_count(*keys_left) : ""));
   }
+  return {};
 }
 
 std::string_view word_for(const RemoteAnswer& answer) {
@@ -148,7 +150,7 @@ Result<int> remove_in_server(RemoveRequest request) {
     return fail(finished.error().code,
                 finished.error().message() + "; the keys read before that were removed from " + request.file);
   }
-  summarize(request, std::nullopt, outcome);
+  const auto summarized = summarize(request, std::nullopt, outcome);
   if (outcome.unknown > 0) {
     say(fmt::format("warning: {}: {} not known to be removed, because the server did not confirm it", request.file,
                     counted(outcome.unknown, "key is", "keys are")));
@@ -156,6 +158,7 @@ Result<int> remove_in_server(RemoveRequest request) {
   if (!removed) {
     return fail_after(removed.error(), counted(outcome.removed, "key") + " removed before");
   }
+  MANKAI_TRY(summarized);
   if (outcome.unknown > 0) {
     return exit_code_after_stop(static_cast<int>(ExitCode::input_output));
   }
@@ -174,7 +177,7 @@ Result<int> run(const RemoveRequest& request) {
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
   MANKAI_ASSIGN(const auto outcome, Remover(request, store_run).remove());
-  summarize(request, store_run.store().filter().keys_inserted(), outcome);
+  MANKAI_TRY(summarize(request, store_run.store().filter().keys_inserted(), outcome));
   const bool is_negative = request.quiet && outcome.refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }

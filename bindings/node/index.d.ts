@@ -585,7 +585,7 @@ export interface KindInfo { name: string; summary: string; [field: string]: unkn
 export function kinds(): KindInfo[];
 /** The size of each kind for so many keys, or with memoryBytes the false-positive rate of each. */
 export function plan(keys: number, options?: { fpr?: number; memoryBytes?: number }): { [field: string]: unknown }[];
-/** Reads and checks a filter's file completely. Errors: MANKAI_CORRUPT, MANKAI_NOT_FOUND, MANKAI_UNSUPPORTED_VERSION, MANKAI_IO. */
+/** Reads and checks the file of a filter or guard completely. Errors: MANKAI_CORRUPT, MANKAI_NOT_FOUND, MANKAI_UNSUPPORTED_VERSION, MANKAI_IO. */
 export function verify(path: Path): Promise<void>;
 export function verifySync(path: Path): void;
 export const version: string;

@@ -21,6 +21,7 @@ TEST(Error, message_adds_the_systems_words_only_when_there_are_some) {
   const Error system{.code = ErrorCode::io, .os_error = ENOSPC, .detail = "cannot write"};
   EXPECT_EQ(system.message(), "cannot write: No space left on device");
   EXPECT_EQ(system.within("a.mk").message(), "a.mk: cannot write: No space left on device");
+  EXPECT_EQ(system.within("a.mk").within("a.mk").message(), "a.mk: cannot write: No space left on device");
 }
 
 TEST(Bits, fastrange_covers_its_range_and_keeps_order) {

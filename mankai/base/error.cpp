@@ -26,7 +26,10 @@ std::string Error::message() const {
 
 Error Error::within(std::string_view where) const {
   Error placed = *this;
-  placed.detail = std::string(where) + ": " + detail;
+  const std::string prefix = std::string(where) + ": ";
+  if (!detail.starts_with(prefix)) {
+    placed.detail.insert(0, prefix);
+  }
   return placed;
 }
 

@@ -31,14 +31,14 @@ struct Error {
   /// One line for people: the detail, and the system's error text, if any.
   [[nodiscard]] std::string message() const;
 
-  /// The same error with "where: " before the detail, to name a file or an argument.
+  /// The same error with "where: " before the detail, unless it starts so, to name a file or an argument.
   [[nodiscard]] Error within(std::string_view where) const;
 };
 
 template <class T>
 using Result = std::expected<T, Error>;
 
-/// The result; an error gets "where: " before its detail.
+/// The result; an error gets "where: " before its detail, unless it starts so.
 template <class T>
 [[nodiscard]] Result<T> within(std::string_view where, Result<T> result) {
   if (!result) {

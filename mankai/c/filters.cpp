@@ -7,6 +7,7 @@
 #include "mankai/c/detail/options.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/guard/guard_file.hpp"
 #include "mankai/store/filter_file.hpp"
 
 namespace mankai::c {
@@ -143,7 +144,11 @@ int mankai_close(mankai_filter* filter) {
 int mankai_verify_file(const char* path) {
   return guarded([&]() -> Result<void> {
     MANKAI_TRY(check_given(path, "path"));
-    MANKAI_TRY(verify_store(path));
-    return {};
+    const auto found = verify_store(path);
+    if (!found && found.error().code == ErrorCode::corrupt && GuardFile::check_replaceable(path)) {
+      MANKAI_TRY(GuardFile::open(path));  // reads and checks all of it
+      return {};
+    }
+    return found ? Result<void>() : std::unexpected(found.error());
   });
 }

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "mankai/c/c_test_support.hpp"
+#include "tests/support/flip_byte.hpp"
 
 namespace mankai::c {
 namespace {
@@ -144,6 +145,16 @@ TEST(CGuard, a_file_has_one_writer_and_readers_that_follow) {
   ASSERT_EQ(mankai_guard_compact(writer.get()), MANKAI_OK) << mankai_last_error();
   EXPECT_EQ(facts_of(writer.get()).added_rules, 0U);
   EXPECT_EQ(facts_of(writer.get()).rules_in_force, 1U);
+}
+
+TEST(CGuard, a_file_is_verified_completely) {
+  const Folder folder;
+  const std::string path = folder.file("blocked.mkg");
+  ASSERT_EQ(mankai_guard_save_file(created().get(), path.c_str(), nullptr), MANKAI_OK) << mankai_last_error();
+  EXPECT_EQ(mankai_verify_file(path.c_str()), MANKAI_OK) << mankai_last_error();
+  test::flip_byte(path, 100);
+  EXPECT_EQ(mankai_verify_file(path.c_str()), MANKAI_CORRUPT);
+  EXPECT_EQ(std::string(mankai_last_error()).find("image"), std::string::npos) << mankai_last_error();
 }
 
 TEST(CGuard, bytes_are_a_guard_again) {

@@ -211,7 +211,7 @@ MANKAI_API int mankai_refresh(mankai_filter* filter, bool* is_changed);
  * OUT_OF_SPACE. */
 MANKAI_API int mankai_save_file(const mankai_filter* filter, const char* path, const mankai_file_options* options);
 
-/* Reads and checks a file completely, with its journal. Errors: as mankai_open_file_read. */
+/* Reads and checks a file completely: a filter's with its journal, or a guard's. Errors: as mankai_open_file_read. */
 MANKAI_API int mankai_verify_file(const char* path);
 
 /* ---- Changes ----

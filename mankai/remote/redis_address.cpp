@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "mankai/base/duration.hpp"
 #include "mankai/base/number.hpp"
@@ -235,12 +236,17 @@ Result<void> check_certificates(const AddressParser& parser, const RedisAddress&
 
 // Parses NAME=VALUE&…; `set` takes a name and its decoded value.
 Result<void> read_options(const AddressParser& parser, std::string_view options, const auto& set) {
+  std::vector<std::string_view> given;
   while (!options.empty()) {
     std::string_view option = options;
     options = AddressParser::cut(option, '&');
     const std::string_view value = AddressParser::cut(option, '=');
     MANKAI_ASSIGN(const std::string plain, parser.decoded(value));
     MANKAI_TRY(set(option, plain));
+    if (std::ranges::find(given, option) != given.end()) {
+      return parser.refuse("option '" + std::string(option) + "' is given twice; give it once");
+    }
+    given.push_back(option);
   }
   return {};
 }

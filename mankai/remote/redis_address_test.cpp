@@ -119,6 +119,7 @@ TEST(RemoteAddressTest, what_is_invalid_is_refused) {
                                       "redis://a/k?color=red",
                                       "redis://a/k?wait=x",
                                       "redis://a/k?wait=101",
+                                      "redis://a/k?keys=5&fpr=0.1&keys=6",
                                       "redis://a/k?type=hot",
                                       "redis://a/k?type=url&ttl=1h",
                                       "redis://a/k%2",

@@ -53,6 +53,10 @@ class Help(CommandTest):
         self.error("--frobnicate", code=2, says="unknown option")
         self.error("create", "f", "--kyes", "3", code=2, says="did you mean --keys?")
         self.error("create", "f", "--keys", code=2, says="--keys needs a value")
+        self.error("create", "f", "--keys=", "3", code=2, says="--keys needs a value")
+        self.error("create", "f", "--json=", "--keys", "3", code=2, says="--json takes no value")
+        self.error("hot", "--match", "", "log", code=2, says="--match needs a value")
+        self.error("hot", "--keys", "-", code=2, says="standard input")
         self.error("create", "f", "--keys", "1", "--keys", "2", code=2, says="--keys was given more than once")
         self.error("create", "f", "g", "--keys", "1", code=2, says="'g'")
         self.error("create", code=2, says="FILE is missing")
@@ -644,6 +648,12 @@ class Streams(CommandTest):
                 self.assertEqual(done.returncode, 4)
                 self.assertIn(b"standard output", done.stderr)
                 self.assertIn(b"No space left", done.stderr)
+
+    def test_a_summary_that_cannot_be_written_is_noticed(self):
+        for arguments in (["add", "--json", "f.mk", "x"], ["dedup", "--json", "text"], ["dedup", "--count", "text"]):
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                done = subprocess.run([MANKAI, *arguments], cwd=self.dir, stdout=subprocess.PIPE, stderr=full, check=False)
+                self.assertEqual(done.returncode, 4)
 
     def test_a_closed_output_is_noticed_and_never_becomes_a_file_of_ours(self):
         for arguments in [*self.OUTPUTS, ["add", "f.mk", "x"]]:

@@ -398,6 +398,8 @@ class Stores(CommandTest):
         stdout, stderr = self.run_mankai("journal", "f.mk")
         self.assertEqual((stdout, stderr), (b"", b"mankai: f.mk: has no journal: everything is in the file\n"))
         self.error("journal", "none.mk", code=4, says="none.mk")
+        self.write("text", b"a line that is longer than the header of a filter\n" * 9)
+        self.error("journal", "text", code=3, says="text")
 
     def test_the_records_of_dedup_end_with_a_commit(self):
         process = self.start("dedup", "--state", "s.mk")
@@ -455,6 +457,7 @@ class Stores(CommandTest):
         # The file alone says that its journal is missing, and another file that it has nothing to do with it.
         self.error("check", "aside.mk", "a", code=3, says="aside.mk-journal")
         self.error("recover", "aside.mk", code=3, says="aside.mk-journal")
+        self.error("journal", "aside.mk", code=3, says="aside.mk-journal")
         self.run_mankai("create", "other.mk", "--keys", "10k", "--seed", "1")
         self.run_mankai("add", "other.mk", "x")
         (self.dir / "other.mk").rename(self.dir / "f.mk")

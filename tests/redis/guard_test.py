@@ -413,6 +413,18 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         self.assertEqual(list(map(render, client.must("GUARD.CHECK", "f", f"h7.example/{text}/y", "h7.example/y"))),
                          ["$-1", '"example"'])
 
+    def test_a_rule_that_looks_like_the_option_is_appended_as_a_rule(self):
+        server = self.start(appendonly="yes")
+        client = server.client()
+        client.must("GUARD.BLOCK", "f", "ga")
+        self.assertEqual(client.must("GUARD.BLOCK", "f", "tk", "id", "ml", "ga"), [1, 1, 1, 0])
+        self.assertEqual(client.must("GUARD.BLOCK", "g", "evil.example", "ID", "1", "1"), [1, 1, 1, 0])
+        self.assertEqual(client.must("GUARD.BLOCK", "h", "a", "b", "id", "c"), [1, 1, 1, 1])
+        self.assertEqual(client.must("GUARD.UNBLOCK", "h", "a", "id", "c", "d"), [1, 1, 1, 0])
+        digests = client.must("DEBUG", "DIGEST-VALUE", "f", "g", "h")
+        server.restart(kill=True)
+        self.assertEqual(server.client().must("DEBUG", "DIGEST-VALUE", "f", "g", "h"), digests)
+
     def test_of_many_rules_those_that_change_something_are_appended(self):
         client = self.start(appendonly="yes", appendfsync="always").client()
         rules = [f"h{number}.example" for number in range(300)]

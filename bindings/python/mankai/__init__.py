@@ -64,5 +64,5 @@ def plan(keys: int, fpr: float = 0.01, *, memory_bytes: int | None = None) -> li
 
 
 def verify(path: _Any) -> None:
-    """Reads and checks a filter's file completely. Errors: Corrupt, NotFound, UnsupportedVersion, DiskError."""
+    """Reads and checks the file of a filter or guard completely. Errors: Corrupt, NotFound, UnsupportedVersion, DiskError."""
     _core.verify(path)

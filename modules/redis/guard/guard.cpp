@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "modules/redis/engine/family.hpp"
@@ -185,13 +186,20 @@ void keep_if_changed(const Call& call, GuardLookup& lookup, std::span<const Outc
 /// Replicates the rules that changed something. `changed` has room for all arguments.
 void replicate_changes(const Call& call, const RuleCommand& command, const RuleArguments& arguments,
                        std::span<const Outcome> outcomes, std::vector<String*>& changed) noexcept {
+  std::size_t last = 0;
+  bool is_id_before_last = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (is_change(outcomes[i])) {
-      changed.push_back(call.arguments()[kFirstRule + i]);
+      is_id_before_last = last != 0 && call.is(last, "ID");
+      last = kFirstRule + i;
+      changed.push_back(call.arguments()[last]);
     }
   }
   if (changed.empty()) {
     return;
+  }
+  if (is_id_before_last && !arguments.id) {
+    std::swap(changed[changed.size() - 2], changed.back());  // replicas must not take the rule for the option
   }
   for (std::size_t i = arguments.end; i < call.size(); ++i) {
     changed.push_back(call.arguments()[i]);
