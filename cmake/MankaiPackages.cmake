@@ -40,7 +40,7 @@ endfunction()
 set(linked_statically libhwy-dev libidn2-dev libpsl-dev libsodium-dev libunistring-dev libxxhash-dev libstdc++-12-dev)
 
 mankai_package(mankai SECTION web
-  SUMMARY "approximate-memory filters for web services: the command"
+  SUMMARY "probabilistic filters for web services: the command"
   DESCRIPTION "Answers four questions about URLs, visitors or events in bounded memory: has it
 been seen, how hot is it now, is it blocked, is there anything to fetch. With
 systemd units for block-list checks over HTTP, for gates in front of databases,
@@ -49,21 +49,21 @@ and for the hottest keys of a log."
   CONTAINS libcli11-dev libfmt-dev libhwy-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev
   CONTROL postinst prerm postrm conffiles)
 mankai_package(mankai-lab SECTION web
-  SUMMARY "approximate-memory filters for web services: demonstration and measurements"
+  SUMMARY "probabilistic filters for web services: demonstration and measurements"
   DESCRIPTION "A tour of the four questions of mankai beside exact answers, generators of test
 traffic, and measurements of what published sources claim."
   DEPENDS "mankai (= ${PROJECT_VERSION})"
   RECOMMENDS "gnuplot-nox | gnuplot"
   CONTAINS libcli11-dev libfmt-dev libhwy-dev libxxhash-dev nlohmann-json3-dev)
 mankai_package(libmankai0 SECTION libs
-  SUMMARY "approximate-memory filters for web services: libraries for C"
+  SUMMARY "probabilistic filters for web services: libraries for C"
   DESCRIPTION "Filters that answer whether a key was seen, how hot it is, whether it is
 blocked, and whether there is anything to fetch. The interface of dablooms is a
 second library."
   CONTAINS libhwy-dev libxxhash-dev
   CONTROL triggers)
 mankai_package(libmankai-dev SECTION libdevel
-  SUMMARY "approximate-memory filters for web services: headers and C++ libraries"
+  SUMMARY "probabilistic filters for web services: headers and C++ libraries"
   DESCRIPTION "Headers for C and C++, static libraries for C++, and files for CMake and
 pkg-config. Readers of logs need the recommended compression libraries, and
 gates in front of databases the recommended clients."
@@ -71,7 +71,7 @@ gates in front of databases the recommended clients."
   RECOMMENDS "libisal-dev, libzstd-dev, liblzma-dev, libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev"
   CONTAINS libhwy-dev libxxhash-dev nlohmann-json3-dev)
 mankai_package(mankai-redis SECTION database
-  SUMMARY "approximate-memory filters for web services: module for Redis and Valkey"
+  SUMMARY "probabilistic filters for web services: module for Redis and Valkey"
   DESCRIPTION "The commands of RedisBloom (BF, CF, CMS, TOPK) and of mankai (CBF, URL, GUARD,
 GATE, HOT, FADE). Add 'include /etc/mankai/redis.conf' to the server's
 configuration to load it."
@@ -79,19 +79,19 @@ configuration to load it."
   CONTAINS ${linked_statically}
   CONTROL conffiles)
 mankai_package(python3-mankai SECTION python
-  SUMMARY "approximate-memory filters for web services: Python 3"
+  SUMMARY "probabilistic filters for web services: Python 3"
   DESCRIPTION "Filters of mankai for programs in Python 3, with a duplicate filter for Scrapy
 and middlewares for WSGI and ASGI."
   DEPENDS "python3 (>= 3.11)"
   RECOMMENDS "python3-numpy"
   CONTAINS ${linked_statically})
 mankai_package(mankai-sqlite SECTION database
-  SUMMARY "approximate-memory filters for web services: extension of SQLite"
+  SUMMARY "probabilistic filters for web services: extension of SQLite"
   DESCRIPTION "Functions of SQL that look up rows in filters and block lists of mankai."
   RECOMMENDS "sqlite3"
   CONTAINS ${linked_statically} libsqlite3-dev)
 mankai_package(mankai-lua SECTION web
-  SUMMARY "approximate-memory filters for web services: LuaJIT and nginx"
+  SUMMARY "probabilistic filters for web services: LuaJIT and nginx"
   DESCRIPTION "A module for LuaJIT, and so for nginx, that looks up URLs in block lists of
 mankai, and keys in filters."
   DEPENDS "libmankai0 (= ${PROJECT_VERSION})"

@@ -149,11 +149,9 @@ Subcommand demo_subcommand() {
       .description =
           "Generates a day of a shop, a link shortener and a crawler, asks the four questions about it, and compares "
           "answers, errors, peak memory and time with exact structures, each in a process of its own: as a table, and "
-          "as a "
-          "page with plots in one file. The same seed gives the same day and the same answers.\n\nSeen: has the "
-          "crawler met this URL, in any "
-          "spelling? And within a window? Hot: which products are viewed most? Guard: is this link in the block list? "
-          "Gate: does this shopper have a basket?",
+          "as a page with plots in one file. The same seed gives the same day and the same answers.\n\nSeen: has the "
+          "crawler found this URL before, in any spelling? And within a window? Hot: which products are viewed most? "
+          "Guard: is this link in the block list? Gate: does this shopper have a basket?",
       .examples = {{"mankai demo", "takes less than a minute, and writes demo-out/index.html"},
                    {"mankai demo --events 1M --seed 7 --out /tmp/tour --json",
                     "another day in a few seconds, as JSON"}},

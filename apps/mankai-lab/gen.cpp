@@ -350,10 +350,10 @@ Subcommand gen_subcommand() {
           "and the URL that it leads to; fetch, - and a URL of the crawler's frontier, not always in its canonical "
           "spelling.\n\nblocklist: the rules that cover some of the day's links, hosts and paths; the same for the "
           "same --seed and --hosts.",
-      .examples = {{"mankai gen urls --count 5M > urls.txt", "340 MB"},
+      .examples = {{"mankai gen urls --count 5M > urls.txt", "300 MB"},
                    {"mankai gen urls --hosts 100 --zipf 0.8 --repeat 0.5 --seed 7",
                     "few hosts, every second URL a repeat"},
-                   {"mankai gen log --count 1M > access.log", "some three hours of a busy site, 220 MB"},
+                   {"mankai gen log --count 1M > access.log", "some three hours of a busy site, 227 MB"},
                    {"mankai gen log --format json --start 2016-03-28 --rate 5 --late 2% --malformed 0.1%",
                     "with the defects of real logs"},
                    {"mankai gen traffic | awk -F'\\t' '$2 == \"fetch\" { print $4 }' | mankai dedup --canonical",

@@ -176,7 +176,8 @@ Result<std::uint64_t> parse_seed_count(std::string_view text) {
 
 Options measuring_options(LabRequest& request) {
   return {
-      flag("--quick", "Run fewer trials: the claims that this suffices for, in under a minute.", request.context.quick),
+      flag("--quick", "Run fewer trials, and only the claims for which these suffice; takes less than a minute.",
+           request.context.quick),
       parsed_option("--data", "DIR",
                     "Folder of real data, with logs, traces and urls (docs/lab.md has the files) [default: none; "
                     "claims that need it are skipped].",
@@ -201,7 +202,7 @@ Subcommand lab_subcommand() {
           "figure.\n\nExit code 1 means that a verdict is not the expected one; the report shows which.",
       .examples = {{"mankai lab --list", "lists the sources"},
                    {"mankai lab --list basket-gate", "lists the ids of its claims"},
-                   {"mankai lab --quick", "takes seconds, with larger errors"},
+                   {"mankai lab --quick", "takes less than a minute, with larger errors"},
                    {"mankai lab basket-gate --out report", "writes report/index.html for one source"}},
   };
   command.options = {

@@ -294,7 +294,8 @@ class RemoteAdder {
 
   void say_what_was_odd() const {
     if (refused_ > 0) {
-      say(fmt::format("{}: {} no URL and not added", name_, counted(refused_, "key is", "keys are")));
+      say(fmt::format("{}: {} added", name_,
+                      counted(refused_, "key is not a URL and was not", "keys are not URLs and were not")));
     }
     const RemoteType type = pipe_.filter().type();
     if (unsure_ > 0 && type != RemoteType::bloom && type != RemoteType::url) {
@@ -409,7 +410,7 @@ Subcommand add_subcommand() {
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
                     "compressed files, and a summary"},
                    {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
-                   {"mankai add seen.mk --ttl 1h < urls.txt", "keys that expire, in a filter with --max-ttl"},
+                   {"mankai add sessions.mk --ttl 1h < users.txt", "keys that expire, in a filter with --max-ttl"},
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
       .options = {filter_positional(request->file), key_options(request->keys, request->input),
                   number_options(

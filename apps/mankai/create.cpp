@@ -82,6 +82,12 @@ Result<AnyFilter> make(const CreateRequest& request) {
   return spec ? create_filter(*spec) : Result<AnyFilter>(std::unexpected(spec.error()));
 }
 
+// Otherwise --keys and --fpr determine the size.
+bool is_sized_by_bytes(const CreateRequest& request) {
+  const auto is_bytes = [](const auto& option) { return option.first == "bytes"; };
+  return std::ranges::any_of(request.shape, is_bytes) || (request.spec && !option_of(*request.spec, "bytes").empty());
+}
+
 Result<void> save_new(const CreateRequest& request, AnyFilter& filter) {
   MANKAI_TRY(check_replaces_no_gate(request.file));
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
@@ -102,8 +108,11 @@ Result<int> run(const CreateRequest& request) {
     MANKAI_TRY(write_output(report.json()));
   } else {
     const FilterSpec spec = filter.spec();
-    say(fmt::format("{}: {} for {} at {}, {}", request.file, description_of(spec.kind).name, counted(spec.keys, "key"),
-                    human_share(spec.fpr), human_bytes(filter.image_bytes())));
+    const std::string room = is_sized_by_bytes(request)
+                                 ? ""
+                                 : fmt::format(" for {} at {}", counted(spec.keys, "key"), human_share(spec.fpr));
+    say(fmt::format("{}: {}{}, {}", request.file, description_of(spec.kind).name, room,
+                    human_bytes(filter.image_bytes())));
   }
   return exit_code_after_stop(0);
 }
@@ -165,15 +174,16 @@ Subcommand create_subcommand() {
       .description =
           "Creates the file of an empty filter, sized for --keys distinct keys at the false-positive rate --fpr. An "
           "existing file is an error without --force.\n\nTo merge two filters, create one of them with --like the "
-          "other: same kind, size, hash and seed.\n\nGrowing kinds (scalable-...) start with room for --keys and take "
-          "any number.",
+          "other: same kind, size, hash and seed.\n\nGrowing kinds (scalable-bloom, scalable-counting-bloom, cuckoo) "
+          "start with room for --keys and grow beyond it.",
       .examples = {{"mankai create seen.mk --keys 10M --fpr 0.001", "a filter for ten million keys"},
                    {"mankai create new.mk --like seen.mk", "a filter that can be merged with it"},
                    {"mankai create spam.mk --kind counting-bloom --keys 1M", "a filter from which keys can be removed"},
                    {"mankai create all.mk --kind scalable-bloom --keys 100k", "a filter that grows"},
                    {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "all options in one word"}},
       .options = {positional("FILE", "File to create.", ValueKind::file, request->file),
-                  filter_options(request->filter, ".", " [default: 0.01]."),
+                  filter_options(request->filter, ".", " [default: 0.01]. Has no effect with recent-values.",
+                                 [](const KindDescription&) { return true; }),
                   flag("--canonical",
                        "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one key. A key "
                        "that is not a URL is hashed unchanged.",

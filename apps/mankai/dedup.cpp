@@ -215,10 +215,8 @@ class Dedup {
                       memory_name(), counted(remote.unconfirmed(), "line")));
     }
     if (remote.refused() > 0) {
-      const bool is_one = remote.refused() == 1;
-      say(fmt::format("{}: {} no {}, and {} not remembered", memory_name(),
-                      counted(remote.refused(), "line is", "lines are"), is_one ? "URL" : "URLs",
-                      is_one ? "was" : "were"));
+      say(fmt::format("{}: {} stored", memory_name(),
+                      counted(remote.refused(), "line is not a URL and was not", "lines are not URLs and were not")));
     }
   }
 
@@ -333,12 +331,12 @@ constexpr const char* kDescription =
     "FILE, so the next run continues where this one stopped, even after a crash. The file is created if it is missing, "
     "and locked while in use; an existing file keeps its kind and size. Each batch of lines is written to the output "
     "first, then to FILE-journal. So some lines may be printed twice after a crash, but no line is remembered that was "
-    "not written. --durability sets when a batch survives a power loss.\n\nOf a WARC file, with or without a gzip "
-    "member per record, the URLs of its captures are compared and printed. Of a CDX or CDXJ file, the URLs are "
-    "compared and the lines printed. A truncated WARC file or a wrong length in it is an error with its offset; "
-    "everything before it is printed.\n\nWith --forget, a line is dropped for that time after it was printed, and "
-    "printed again some time later. With --confirm no new line is dropped: an exact log on disk stores a digest of "
-    "every printed line.";
+    "not written. --durability sets when a batch survives a power loss.\n\nFor a WARC file, with or without a gzip "
+    "member per record, dedup compares and prints the URLs of its captures. For a CDX or CDXJ file, it compares the "
+    "URLs and prints the lines. A truncated WARC file or a wrong length in it is an error with its offset; everything "
+    "before it is printed.\n\nWith --forget, a line is dropped for that time after it was printed, and printed again "
+    "some time later. With --confirm no new line is dropped: an exact log on disk stores a digest of every printed "
+    "line.";
 
 Options memory_options(DedupRequest& request) {
   return {
@@ -352,11 +350,12 @@ Options memory_options(DedupRequest& request) {
                   "Look up apparent repeats in LOG, which stores 16 bytes per printed line between runs, so that no "
                   "new line is dropped. The filter is built from LOG and grows.",
                   ValueKind::file, request.memory.log),
-      parsed_option("--forget", "TIME",
-                    "Print a line again if it was printed longer than TIME ago, such as 12h or 7d: never before TIME, "
-                    "and after 4/3 of it always, up to the false-positive rate. --keys is then the number of keys per "
-                    "window. The time is that of the WARC record, the CDX line or --time-field, otherwise the clock.",
-                    parse_duration, request.memory.window),
+      parsed_option(
+          "--forget", "TIME",
+          "Print a line again if it was printed longer than TIME ago, such as 12h or 7d: never before TIME, and after "
+          "4/3 of it always, up to the false-positive rate. The kind is rotating-bloom, and --keys is the number of "
+          "keys per window. The time is that of the WARC record, the CDX line or --time-field, otherwise the clock.",
+          parse_duration, request.memory.window),
       flag("--grow",
            "Grow beyond --keys distinct lines, so that --fpr holds for any number. A new filter without --keys grows "
            "anyway, from 1M.",
@@ -367,17 +366,23 @@ Options memory_options(DedupRequest& request) {
            request.memory.canonical)};
 }
 
+// Seen refuses the others, and --forget chooses rotating-bloom.
+bool may_be_chosen(const KindDescription& kind) {
+  return !kind.has_time && !kind.can_count && kind.key_shape != KeyShape::valued;
+}
+
 Options input_options(DedupRequest& request) {
   return {flag("--repeats", "Print the repeats instead.", request.repeats),
           flag("--label",
                "Print every line after a label and a tab: new or maybe; with --confirm new, repeat, or rescued (new, "
                "although the filter reported a repeat).",
                request.label),
-          choice_option(parsed_option("--format", "FORMAT",
-                                      "Format of the inputs: auto detects it from the first line of each; lines; warc; "
-                                      "cdx, also CDXJ [default: auto]. An index without a legend may need cdx.",
-                                      parse_dedup_format, request.input.format),
-                        dedup_format_names()),
+          choice_option(
+              parsed_option("--format", "FORMAT",
+                            "Format of the inputs: auto detects it from the first line of each; lines; warc; cdx, also "
+                            "CDXJ [default: auto]. A CDX file without a header line may need --format cdx.",
+                            parse_dedup_format, request.input.format),
+              dedup_format_names()),
           parsed_option("--records", "TYPES",
                         "WARC record types to read: all, or some of response, resource, revisit, request, metadata, "
                         "conversion, other [default: response,resource,revisit], which is one record per fetch.",
@@ -411,7 +416,7 @@ Subcommand dedup_subcommand() {
       .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
                    {"zcat crawl-*.gz | mankai dedup --state seen.mk", "continues where the last run stopped"},
                    {"tail -F access.log | mankai dedup --field 7 --delimiter ' '",
-                    "each path once, while the log grows"},
+                    "the first line of each path, while the log grows"},
                    {"mankai dedup --canonical frontier.txt", "each URL once, whatever its spelling"},
                    {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
                    {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl fetched"},
@@ -422,7 +427,7 @@ Subcommand dedup_subcommand() {
       .options = {memory_options(*request), input_options(*request),
                   filter_options(request->memory.filter,
                                  "; fixes the size of a new filter [default: it grows; 10M with --kind or --forget].",
-                                 " [default: 0.001]."),
+                                 " [default: 0.001].", may_be_chosen),
                   summary_options(*request)},
       .run = [request] { return run(*request); }};
 }

@@ -321,7 +321,7 @@ void DedupMemory::add_filter_to(Report& report, const Seen& seen, std::uint64_t 
   report.add("over_capacity", seen.is_over_capacity());
   report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));
   report.add("fpr_target", info.fpr_target);
-  report.add("fpr_estimate", info.fpr_estimate, "rate now",
+  report.add("fpr_estimate", info.fpr_estimate, "false-positive rate",
              fmt::format("{} of new lines are dropped", human_share(info.fpr_estimate)));
 }
 

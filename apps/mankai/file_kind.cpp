@@ -30,8 +30,8 @@ constexpr std::array kWords = {
     KindWords{FileKind::digest_log, "digest_log", "a log of digests",
               "`mankai dedup --confirm` uses it, and `mankai verify` describes it"},
     KindWords{FileKind::digest_run, "digest_run", "a run of a log of digests", "`mankai verify` describes it"},
-    KindWords{FileKind::gate_counts, "gate_counts", "the counts of a gate", "`mankai gate status` describes it"},
-    KindWords{FileKind::gate_source, "gate_source", "the source of a gate", "`mankai gate status` describes it"},
+    KindWords{FileKind::gate_counts, "gate_counts", "the counts file of a gate", "`mankai gate status` describes it"},
+    KindWords{FileKind::gate_source, "gate_source", "the source file of a gate", "`mankai gate status` describes it"},
 };
 
 const KindWords& words_of(FileKind kind) noexcept { return *std::ranges::find(kWords, kind, &KindWords::kind); }

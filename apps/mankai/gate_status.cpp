@@ -128,7 +128,7 @@ void add_source(const Status& status, Report& report) {
     report.add("source_error", status.trouble, "lag", "unknown: " + status.trouble);
   }
   report.add("is_syncing", status.writer != 0, "sync",
-             status.writer != 0 ? fmt::format("process {}", status.writer) : "nobody");
+             status.writer != 0 ? fmt::format("process {}", status.writer) : "not running");
 }
 
 void add_mirror(const Status& status, Report& report) {
@@ -158,7 +158,7 @@ Report status_report(const Status& status, const std::string& file) {
   report.add("capacity_keys", facts.capacity_keys);
   report.add("saturation", facts.saturation, "saturation", human_share(facts.saturation));
   report.add("phase", std::uint64_t{facts.phase}, "phase", std::to_string(facts.phase));
-  report.add("fpr_estimate", facts.fpr_estimate, "maybe, wrongly",
+  report.add("fpr_estimate", facts.fpr_estimate, "false-positive rate",
              fmt::format("{} of absent keys now, {} when full", human_share(facts.fpr_estimate),
                          human_share(facts.fpr_target)));
   report.add("fpr_target", facts.fpr_target);
@@ -172,9 +172,9 @@ Report status_report(const Status& status, const std::string& file) {
   const double saved = counts.asked == 0 ? 0 : static_cast<double>(counts.empty) / static_cast<double>(counts.asked);
   report.add("queries_saved", counts.empty, "queries saved",
              counts.asked == 0 ? "0" : fmt::format("{}, {}", human_count(counts.empty), human_share(saved)));
-  report.add("memo_hits", counts.memo_hits, "by the memo", human_count(counts.memo_hits));
+  report.add("memo_hits", counts.memo_hits, "by reports of false positives", human_count(counts.memo_hits));
   report.add("queries_made", counts.maybe, "queries made", human_count(counts.maybe));
-  report.add("false_positives", counts.false_positives, "in vain", human_count(counts.false_positives));
+  report.add("false_positives", counts.false_positives, "false positives", human_count(counts.false_positives));
   return report;
 }
 

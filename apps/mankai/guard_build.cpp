@@ -206,7 +206,7 @@ Result<double> parse_skipped_share(std::string_view text) {
   const auto rate = parse_rate(text);
   return rate ? rate
               : fail(ErrorCode::invalid_argument,
-                     "share '" + std::string(text) + "' is not a share; give a number from 0 to 1, such as 0.5 or 50%");
+                     "invalid share '" + std::string(text) + "'; give a number from 0 to 1, such as 0.5 or 50%");
 }
 
 Result<int> run(const GuardBuildRequest& request) {

@@ -151,12 +151,12 @@ Subcommand guard_add_subcommand() {
   return changing(
       {.name = "guard add",
        .summary = "add rules",
-       .description =
-           "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
-           "twice under one id has no effect, so programs that number their additions can revoke each separately. "
-           "Lists hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example "
-           "is evil.example. A rule that would cover more or less than it says is an error with its line number: a "
-           "fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads.",
+       .description = "Adds rules to a guard, each under an id. A rule stays in force until it has been removed under "
+                      "every id that added it. Adding it twice under one id has no effect, so programs that number "
+                      "their additions can revoke each separately. Rules of lists have id 0.\n\nA rule is a host or a "
+                      "URL, read as in a list of URLs: *.evil.example is evil.example. A rule that would cover more or "
+                      "less than its text says is an error with its line number: a fragment, other wildcards, a "
+                      "network, and syntax of other kinds of lists, which mankai guard build reads.",
        .examples = {{"mankai guard add blocked.mkg worse.example evil.example/foo", "adds two rules"},
                     {"mankai guard add blocked.mkg < new.txt", "adds one rule per line"},
                     {"mankai guard add blocked.mkg --id 1042 evil.example", "adds a rule under an id"}},

@@ -109,7 +109,7 @@ Subcommand guard_check_subcommand() {
   auto request = std::make_shared<GuardCheckRequest>();
   return {
       .name = "guard check",
-      .summary = "say which URLs are blocked",
+      .summary = "print which URLs are blocked",
       .description =
           "Prints, for each URL given as an argument or for each line of the inputs, in order: blocked, the URL and "
           "the rule, or ok and the URL, separated by tabs. The rule is the part of the URL that is in the lists, such "

@@ -55,8 +55,8 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
   report.add("exact_rules", facts.exact_rules, "exact",
              human_count(facts.exact_rules) + " stored beside the filter: of one label, or very deep");
   report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
-  report.add("fpr", facts.fpr, "promised", human_share(facts.fpr) + " of URLs");
-  report.add("fpr_worst", facts.fpr_worst, "wrong", rate_words(facts));
+  report.add("fpr", facts.fpr, "requested fpr", human_share(facts.fpr));
+  report.add("fpr_worst", facts.fpr_worst, "fpr", rate_words(facts));
   report.add("fpr_absent", facts.fpr_absent);
   report.add("exact", facts.is_exact);
   report.add("base_keys", facts.base_keys);

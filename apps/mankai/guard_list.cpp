@@ -135,7 +135,7 @@ Result<ListOutcome> read_rule_list(const std::string& path, const RuleListOption
 std::string no_rules_text(const ListOutcome& list) {
   const std::string reasons = reasons_text(list.counts, false);
   const std::string why = reasons.empty()
-                              ? "none says anything"
+                              ? "all are blank or comments"
                               : fmt::format("{} skipped: {}", human_count(list.counts.all_skipped()), reasons);
   return fmt::format("contains no rules: of its {}, read as {}, {}", counted(list.counts.lines, "line"),
                      name(list.format), why);
@@ -149,7 +149,7 @@ std::string long_record_text(const ListOutcome& list) {
 
 std::string skipped_share_text(const ListOutcome& list, double allowed) {
   const std::uint64_t skipped = list.counts.skipped_rules();
-  return fmt::format("{} of its {} were skipped: {}, allowed {}; by reason: {}", human_count(skipped),
+  return fmt::format("skipped {} of its {}: {}, at most {} allowed; by reason: {}", human_count(skipped),
                      counted(skipped + list.all_rules(), "rule"), human_share(list.counts.skipped_share()),
                      human_share(allowed), reasons_text(list.counts, true));
 }

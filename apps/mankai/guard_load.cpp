@@ -58,8 +58,8 @@ Subcommand guard_load_subcommand() {
       .name = "guard load",
       .summary = "load a guard into Redis or Valkey",
       .description =
-          "Loads a guard's file into one key of a Redis or Valkey server with Mankai's module, where GUARD.CHECK asks "
-          "it. The file is sent in pieces under another name and renamed when it is whole: until then, GUARD.CHECK "
+          "Loads a guard's file into one key of a Redis or Valkey server with Mankai's module, for GUARD.CHECK. The "
+          "file is sent in pieces to another key, which is renamed when it is complete: until then, GUARD.CHECK "
           "answers from the guard that the key had before. After an error the key is as it was.\n\nThe new guard "
           "replaces everything in the key, also what GUARD.BLOCK and GUARD.ALLOW added to it. Keep such rules in a key "
           "of their own and check both. A key that holds another type is not replaced.\n\nThe user needs GUARD.INFO, "

@@ -379,11 +379,11 @@ Subcommand guard_serve_subcommand() {
                          parse_limit<kTimeoutMax>, request->timeout),
            text_option(
                "--log", "PATH",
-               "Appends one line per request, in the Common Log Format; - is standard error [default: no log]. The "
+               "Append one line per request, in the Common Log Format; - is standard error [default: no log]. The "
                "lines contain the requested URLs. Lines that cannot be written at once are dropped and counted.",
                ValueKind::file, request->log),
-           flag("--no-watch", "Does not check every second whether the file was replaced.", request->no_watch),
-           flag("--no-redirect", "Disables /redirect.", request->no_redirect)},
+           flag("--no-watch", "Do not check every second whether the file was replaced.", request->no_watch),
+           flag("--no-redirect", "Disable /redirect.", request->no_redirect)},
       .run = [request] { return run(*request); }};
 }
 

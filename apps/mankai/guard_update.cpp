@@ -35,8 +35,8 @@ struct GuardUpdateRequest {
 
 std::unexpected<Error> made_elsewhere(const std::string& file) {
   return fail(ErrorCode::invalid_argument, file +
-                                               ": was not made by guard update, which would replace its rules and "
-                                               "exceptions; put them into lists, and replace it with --force");
+                                               ": was not written by `mankai guard update`, which would discard its "
+                                               "rules and exceptions; add them to lists of SOURCES, then use --force");
 }
 
 /// Makes the guard from the accepted versions of the lists.
@@ -237,12 +237,11 @@ class Updating {
         is_refused = is_refused || list.state == ListUpdate::State::refused;
       }
     }
-    return names.empty()
-               ? Result<void>()
-               : fail(is_refused ? ErrorCode::corrupt : ErrorCode::io,
-                      fmt::format("{}: was not written, because there is no accepted version of {}; correct that, "
-                                  "accept what is refused with --accept, or remove it from {}",
-                                  request_.file, names, request_.sources));
+    return names.empty() ? Result<void>()
+                         : fail(is_refused ? ErrorCode::corrupt : ErrorCode::io,
+                                fmt::format("{}: was not written: no version of {} has been accepted yet; correct the "
+                                            "list, accept a refused version with --accept, or remove the list from {}",
+                                            request_.file, names, request_.sources));
   }
 
   void load(const Guard& guard) {
@@ -250,7 +249,7 @@ class Updating {
       Loaded& loaded = loaded_.emplace_back(Loaded{.target = &target, .why = {}});
       if (auto sent = load_into_server(guard, target.server, target.key); !sent) {
         loaded.why = sent.error();
-        say(fmt::format("{}; the key {} keeps what it has", sent.error().message(), target.key));
+        say(fmt::format("{}; the key {} is unchanged", sent.error().message(), target.key));
       }
     }
   }
@@ -363,32 +362,29 @@ Subcommand guard_update_subcommand() {
       .summary = "fetch block lists again and compile what changed",
       .description =
           "Fetches the lists that SOURCES names, compiles them into FILE if any changed, and loads FILE into Redis "
-          "servers, if SOURCES names some. A list is a local file, or what a command of yours prints, such as curl. "
-          "mankai guard serve notices the new file by itself.\n\nA new version of a list is refused if it has no "
-          "rules, if more than 10% of its rules are skipped, or if it lost half of its rules or more; SOURCES can set "
-          "other limits. Instead of a list that is refused or cannot be fetched, its last accepted version is used, "
-          "and the exit code is 1. If a list was never accepted, nothing is written.\n\nThe new file is built beside "
-          "the old one and replaces it atomically. What guard add, remove, allow and disallow changed in FILE is kept. "
+          "servers, if SOURCES names some. A list is a local file, or the output of a command, such as curl. mankai "
+          "guard serve notices the new file by itself.\n\nA new version of a list is refused if it has no rules, if "
+          "more than 10% of its rules are skipped, or if it lost half of its rules or more; SOURCES can set other "
+          "limits. Instead of a list that is refused or cannot be fetched, its last accepted version is used, and the "
+          "exit code is 1. If a list was never accepted, nothing is written.\n\nThe new file is built beside the old "
+          "one and replaces it atomically. Changes made to FILE by guard add, remove, allow and disallow are kept. "
           "FILE.lists beside FILE has the accepted versions; do not delete it.\n\nSOURCES is a TOML file. Each list is "
-          "a "
-          "table [[list]] with a name, and with path = \"FILE\" or command = [\"PROGRAM\", \"ARGUMENT\", ...]; "
-          "optional "
-          "are action = \"allow\" for exceptions, format and column as for mankai guard build, allow_skipped, "
-          "max_loss, "
-          "allow_empty and timeout. Each server is a table [[redis]] with server and key. fpr and exact, before the "
-          "tables, are those of the guard. Paths and commands are relative to the folder of SOURCES. Commands run "
-          "without a shell, and without MANKAI_REDIS_PASSWORD in their environment.",
+          "a table [[list]] with a name, and with path = \"FILE\" or command = [\"PROGRAM\", \"ARGUMENT\", ...]. "
+          "Optional keys: action = \"allow\" for exceptions, format and column as for mankai guard build, "
+          "allow_skipped, max_loss, allow_empty and timeout. Each server is a table [[redis]] with server and key. fpr "
+          "and exact, before the tables, are those of the guard. Paths and commands are relative to the folder of "
+          "SOURCES. Commands run without a shell, and without MANKAI_REDIS_PASSWORD in their environment.",
       .examples = {{"mankai guard update blocked.mkg --from sources.toml", "every hour, from a timer"},
                    {"mankai guard update blocked.mkg --from sources.toml --accept phishing=4bb7...",
-                    "the list phishing did become shorter; the run that refused it printed the digest"}},
+                    "accepts the refused version of phishing; the run that refused it printed the digest"}},
       .options = {positional("FILE", "File of the guard; created if it is missing.", ValueKind::file, request->file),
                   text_option("--from", "SOURCES", "TOML file that names the lists.", ValueKind::file,
                               request->sources),
-                  list_option("--accept", "NAME=SHA256",
-                              "Accept the version of this list that was refused, however many of its rules are skipped "
-                              "or gone. The list is not fetched again. The run that refused it printed the digest. "
-                              "Repeatable.",
-                              ValueKind::text, request->accept),
+                  list_option(
+                      "--accept", "NAME=SHA256",
+                      "Accept the version of this list that was refused, even if too many of its rules are skipped or "
+                      "missing. The list is not fetched again. The run that refused it printed the digest. Repeatable.",
+                      ValueKind::text, request->accept),
                   flag("--force",
                        "Build, and replace FILE even if another command made it or it is corrupt; changes that were "
                        "made to it are lost.",

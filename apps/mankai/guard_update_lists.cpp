@@ -118,9 +118,8 @@ Result<void> check_is_kept(const AcceptedVersion& version, const ListFolder& fol
   return sha256 == version.sha256
              ? Result<void>()
              : fail(ErrorCode::invalid_argument,
-                    fmt::format("{}: is another version than the one to accept; review it, and accept it with --accept "
-                                "{}={}",
-                                path, version.source->name, sha256));
+                    fmt::format("{}: is not the version to accept; review it, then use --accept {}={}", path,
+                                version.source->name, sha256));
 }
 
 std::string_view state_name(ListUpdate::State state) {
@@ -211,8 +210,8 @@ std::string ListFetcher::too_much(const ListSource& source, const ListOutcome& l
   }
   const double loss = static_cast<double>(before - list.all_rules()) / static_cast<double>(before);
   return loss < source.max_loss ? ""
-                                : fmt::format("has {} and had {} before: {} fewer, and at {} a list is refused",
-                                              counted(list.all_rules(), "rule"), human_count(before), human_share(loss),
+                                : fmt::format("has {}, {} fewer than the {} before; a loss of {} or more is refused",
+                                              counted(list.all_rules(), "rule"), human_share(loss), human_count(before),
                                               human_share(source.max_loss));
 }
 

@@ -195,9 +195,10 @@ Subcommand check_subcommand() {
       .summary = "test which keys may be in a filter",
       .description =
           "Prints yes or no, a tab and the key, for each key given as an argument or for each line of the inputs, in "
-          "order. Answers are flushed whenever no more input is available.\n\nno is always right, except that keys "
-          "expire from kinds with a window. yes is wrong for absent keys at the filter's false-positive rate.\n\nA "
-          "kind with time answers as of the time of its last key, or of --at.",
+          "order. Answers are flushed whenever no more input is available.\n\nno is always right, except for kinds "
+          "whose keys expire, decay or are overwritten: rotating-bloom, fading-fingerprints, decayed counts, "
+          "recent-values, and cuckoo with --max-ttl. yes is wrong for absent keys at the filter's false-positive "
+          "rate.\n\nA kind with time answers as of the time of its last key, or of --at.",
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
@@ -218,10 +219,11 @@ Subcommand count_subcommand() {
       .summary = "print how often keys were added to a filter",
       .description =
           "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
-          "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
-          "saturate: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
-          "decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or "
-          "of --at.\n\nmankai plan lists the kinds that count.",
+          "order. For kinds without decay, the count is the number of adds minus the number of removes, or higher, "
+          "until the key expires. Counters saturate: 15+ means 15 or more; growing kinds add up their "
+          "sub-filters.\n\nKinds with a half-life print decayed counts: an add counts half after each half-life, "
+          "rounded by --policy or --rounding, which may round down. Kinds with time answer as of the time of the last "
+          "key, or of --at.\n\nmankai plan lists the kinds that count.",
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
                    {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},

@@ -38,7 +38,7 @@ std::string abilities(const PlanRow& row) {
   std::string text;
   const bool can_count = description_of(row.spec.kind).can_count;
   for (const auto& [can, what] : {std::pair(row.can_erase, "remove"), std::pair(can_count, "count"),
-                                  std::pair(row.can_grow, "grow"), std::pair(row.forgets, "forget")}) {
+                                  std::pair(row.can_grow, "grow"), std::pair(row.forgets, "expire")}) {
     text += can ? (text.empty() ? "" : ", ") + std::string(what) : "";
   }
   return text;
@@ -142,12 +142,12 @@ Subcommand plan_subcommand() {
       .description =
           "Prints the size of each kind of filter for --keys at the false-positive rate --fpr, or its rate in --bytes. "
           "Rates follow the formula of the kind for a full filter. Probes and lines are the bits and the cache lines "
-          "that a lookup of one key touches, which determine its time.\n\nOf the kinds with expiry, rotating-bloom "
-          "holds --keys per window, fading-fingerprints still finds half of the keys after as many others, and "
-          "time-decaying-counts holds that many undecayed keys; --events compares them by age instead. Keys "
-          "of a cuckoo filter with max-ttl expire by time alone, so --events has no row for it. "
-          "time-decaying-pooled-counts, time-decaying-tiered-counts and decayed-top are left out: their size depends "
-          "on the counts or is chosen.",
+          "that a lookup of one key touches, which determine its time.\n\nOf the kinds with expiry, rotating-bloom is "
+          "sized for --keys per window, fading-fingerprints still finds half of the keys after as many others, and "
+          "time-decaying-counts is sized for that many undecayed keys. --events compares rotating-bloom and "
+          "fading-fingerprints by age. --bytes leaves out the kinds with expiry and cuckoo filters that grow. "
+          "layered-url-bloom, time-decaying-pooled-counts, time-decaying-tiered-counts, decayed-top and recent-values "
+          "are in no table: their size depends on the data or is chosen.",
       .examples = {{"mankai plan --keys 10M --fpr 0.1%", "sizes for a rate"},
                    {"mankai plan --keys 10M --bytes 16MiB", "rates for a size"},
                    {"mankai plan --events 100k --survival 90% --fpr 1%", "kinds that remember the last 100,000 keys"}},

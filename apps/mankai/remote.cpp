@@ -41,7 +41,7 @@ void add_facts(const RemoteFilter& filter, const RemoteFacts& facts, Report& rep
     report.add("fpr_target", *facts.fpr_target, "target rate", human_share(*facts.fpr_target));
   }
   if (facts.fpr) {
-    report.add("fpr_estimate", *facts.fpr, "rate now", human_share(*facts.fpr));
+    report.add("fpr_estimate", *facts.fpr, "false-positive rate", human_share(*facts.fpr));
   }
 }
 

@@ -192,16 +192,16 @@ Subcommand remove_subcommand() {
       .description =
           "Removes one occurrence of each key from a filter of a kind that supports it (see mankai plan). Refused keys "
           "are printed after a reason and a tab: absent, the key is not in the filter, and removing it would cause "
-          "false negatives; ambiguous, several slices may hold it, and an id is needed; below-ids, the id is too low; "
-          "stuck, its counters saturated, and it stays; unknown, a server did not confirm whether it removed the key "
-          "(exit code 4).\n\nRemove only keys that were added: removing a false positive "
-          "may cause false negatives for other keys.\n\nKeys from inputs are removed in FILE-journal as they are read, "
-          "and in FILE at the end and at checkpoints. After Ctrl-C, SIGTERM or an error, the keys read before stay "
-          "removed; an error prints their number. Keys given as arguments, and all keys with --position, are removed "
-          "together or not at all.",
+          "false negatives; ambiguous, several sub-filters may contain it, and an id is needed; below-ids, the id is "
+          "too low; stuck, its counters saturated, and it stays; unknown, a server did not confirm whether it removed "
+          "the key (exit code 4).\n\nRemove only keys that were added: removing a false positive may cause false "
+          "negatives for other keys.\n\nKeys from inputs are removed in FILE-journal as they are read, and in FILE at "
+          "the end and at checkpoints. After Ctrl-C, SIGTERM or an error, the keys read before stay removed; an error "
+          "prints their number. Keys given as arguments, and all keys with --position, are removed together or not at "
+          "all.",
       .examples = {{"mankai remove spam.mk https://example.com/", "one key"},
-                   {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
-                    "keys and the ids they were added with"},
+                   {"mankai remove links.mk --with-ids < gone.tsv > refused.tsv",
+                    "keys and the ids they were added with, in a scalable-counting-bloom"},
                    {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
       .options = {filter_positional(request->file), key_options(request->keys, request->input),
                   with_letter(

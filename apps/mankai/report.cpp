@@ -158,7 +158,7 @@ std::string human_share(double share) { return fmt::format("{:.3g}%", share * 10
 
 std::string human_estimate(double estimate) {
   return std::isfinite(estimate) ? human_count(static_cast<std::uint64_t>(std::llround(estimate)))
-                                 : "unknown: every cell is set";
+                                 : "unknown: the filter is too full";
 }
 
 std::size_t character_bytes(std::string_view text) noexcept {

@@ -68,13 +68,16 @@ Result<std::string> parse_position(std::string_view text) {
 
 }  // namespace
 
-Options filter_options(FilterOptions& options, const std::string& keys_default, const std::string& fpr_default) {
+Options filter_options(FilterOptions& options, const std::string& keys_default, const std::string& fpr_default,
+                       bool (*fits)(const KindDescription&)) {
   Option kind =
       parsed_option("--kind", "KIND", "Kind of filter. `mankai plan` compares them.", parse_kind, options.kind);
   kind.kind = ValueKind::choice;
   for (const KindDescription* each : kinds()) {
-    kind.help += fmt::format("\n- {}: {}", each->name, each->summary);
-    kind.choices.emplace_back(each->name);
+    if (fits(*each)) {
+      kind.help += fmt::format("\n- {}: {}", each->name, each->summary);
+      kind.choices.emplace_back(each->name);
+    }
   }
   return {std::move(kind),
           parsed_option("--keys", "N",

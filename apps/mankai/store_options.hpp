@@ -18,9 +18,10 @@ struct FilterOptions {
   std::optional<std::array<std::uint64_t, 2>> seed;
 };
 
-/// --kind, --keys, --fpr, --hash and --seed; `keys_default` and `fpr_default` are appended to their help.
+/// --kind, --keys, --fpr, --hash and --seed; `keys_default` and `fpr_default` are appended to their help. The help of
+/// --kind lists the kinds for which `fits` holds.
 [[nodiscard]] Options filter_options(FilterOptions& options, const std::string& keys_default,
-                                     const std::string& fpr_default);
+                                     const std::string& fpr_default, bool (*fits)(const KindDescription&));
 [[nodiscard]] Options hash_options(FilterOptions& options);
 
 [[nodiscard]] Time clock_now();

@@ -83,7 +83,7 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
   const double keys_now = expires ? info.keys_estimate : static_cast<double>(info.keys_inserted);
   report.add("over_capacity", keys_now > static_cast<double>(info.capacity_keys));
   report.add("fpr_target", info.fpr_target);
-  report.add("fpr_estimate", info.fpr_estimate, "rate now", human_share(info.fpr_estimate));
+  report.add("fpr_estimate", info.fpr_estimate, "false-positive rate", human_share(info.fpr_estimate));
   report.add("fpr_formula", std::string(info.fpr_formula), "  estimated as", std::string(info.fpr_formula));
   report.add("fill_ratio", info.fill_ratio, "cells set", human_share(info.fill_ratio));
   report.add("hash", std::string(name(info.hash)), "hash", hash_words(info.hash));

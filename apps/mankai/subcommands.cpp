@@ -19,14 +19,15 @@ Subcommand guard_subcommand() {
           "evil.example/foo covers /foo/x and /foo?q, but not /foobar; or a host, a path and a query, and covers "
           "exactly that. Exceptions have the same form and take precedence over rules. URLs and rules are compared in "
           "canonical form, so spelling does not matter; scheme and port are not part of a rule.\n\nA URL that a rule "
-          "covers is always blocked. Of the other URLs, at most the share --fpr is blocked too; none, if the file is "
-          "--exact.",
+          "covers is always blocked, unless an exception covers it too. Of the URLs that no rule covers, at most the "
+          "share --fpr is blocked; none, if the file is --exact.",
       .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "compiles two lists into one file"},
                    {"mankai guard check blocked.mkg https://evil.example/foo", "blocked or ok"},
-                   {"mankai guard add blocked.mkg worse.example", "one rule more, at once"},
+                   {"mankai guard add blocked.mkg worse.example", "adds a rule, which takes effect immediately"},
                    {"mankai guard serve blocked.mkg", "the same over HTTP"},
                    {"mankai guard load redis://10.0.0.5 lists blocked.mkg", "the same in Redis"},
-                   {"mankai guard update blocked.mkg --from sources.toml", "fetches the lists again"}},
+                   {"mankai guard update lists.mkg --from sources.toml",
+                    "fetches lists and compiles them into a guard of its own"}},
       .children = {guard_build_subcommand(), guard_check_subcommand(), guard_add_subcommand(),
                    guard_remove_subcommand(), guard_allow_subcommand(), guard_disallow_subcommand(),
                    guard_compact_subcommand(), guard_info_subcommand(), guard_update_subcommand(),
@@ -37,7 +38,7 @@ Subcommand guard_subcommand() {
 Subcommand gate_subcommand() {
   return {
       .name = "gate",
-      .summary = "a filter in front of a database: is there anything to fetch?",
+      .summary = "a filter in front of a database: can a row with this key exist?",
       .description =
           "Keeps the keys of a table's rows in a filter of a few bytes per key, so that queries for absent keys need "
           "not reach the database. The answer empty is certain; maybe is wrong at the filter's false-positive "
@@ -60,9 +61,8 @@ Subcommand takeover_subcommand() {
       .summary = "replace a server of RedisBloom or valkey-bloom",
       .description =
           "A server with Mankai's module loads the filters of RedisBloom and valkey-bloom, from a dump or as a "
-          "replica, "
-          "and answers as they do. These commands say before what will be refused, and afterwards whether anything "
-          "differs.",
+          "replica, and answers as they do. `takeover check` reports what will be refused; `takeover compare` reports "
+          "what differs afterwards.",
       .examples = {{"mankai takeover check dump.rdb", "before: what will be refused"},
                    {"mankai takeover compare redis://old redis://new", "afterwards: whether anything differs"}},
       .children = {takeover_check_subcommand(), takeover_compare_subcommand()},

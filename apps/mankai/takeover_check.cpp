@@ -185,27 +185,26 @@ Result<int> run(const TakeoverCheckRequest& request) {
 
 Subcommand takeover_check_subcommand() {
   auto request = std::make_shared<TakeoverCheckRequest>();
-  return {
-      .name = "takeover check",
-      .summary = "say what a takeover of an RDB file would refuse",
-      .description =
-          "Reads an RDB file of Redis (versions 1 to 13) or Valkey (80), plain or compressed, and loads every value of "
-          "RedisBloom and valkey-bloom as a server with Mankai's module does. Prints, per type: keys, items, bytes in "
-          "the file, the largest value, and the versions of the encoding. Run it before a server loads the file or "
-          "becomes a replica: a value that the module refuses ends the server's process, and a replica has then "
-          "deleted its own data.\n\nA refused value is printed with its key, the reason and what to do: t-digests, "
-          "cuckoo filters of RedisBloom 1.1 to 2.0, corrupt values, and types of other modules. A doubtful value "
-          "loads, but seems incomplete: a cuckoo filter with more or fewer cells in use than items, or a Bloom filter "
-          "with too few set bits for its items. The checksum of the file is compared.\n\nOf values of the engine's own "
-          "types only the lengths are read. Memory: twice the largest value of a filter. The exit code is 0 if "
-          "everything will be taken over, 1 if something will be refused, 3 if the file is corrupt or has a type that "
-          "mankai does not know.",
-      .examples = {{"mankai takeover check dump.rdb", "types, keys, and what will be refused"},
-                   {"redis-cli -h old --rdb - | mankai takeover check -", "a dump that a running server sends"},
-                   {"mankai takeover check --json dump.rdb.gz | jq .findings", "for programs"}},
-      .options = {positional("FILE", "The RDB file; - for standard input.", ValueKind::file, request->file),
-                  flag("--json", "Print a JSON object.", request->json)},
-      .run = [request] { return run(*request); }};
+  return {.name = "takeover check",
+          .summary = "report what a takeover of an RDB file would refuse",
+          .description =
+              "Reads an RDB file of Redis (versions 1 to 13) or Valkey (80), plain or compressed, and loads every "
+              "value of RedisBloom and valkey-bloom as a server with Mankai's module does. Prints, per type: keys, "
+              "items, bytes in the file, the largest value, and the versions of the encoding. Run it before a server "
+              "loads the file or becomes a replica: a value that the module refuses ends the server's process, and a "
+              "replica has then deleted its own data.\n\nA refused value is printed with its key, the reason and what "
+              "to do: t-digests, cuckoo filters of RedisBloom 1.1 to 2.0, corrupt values, and types of other modules. "
+              "A doubtful value loads, but seems incomplete: a cuckoo filter with more or fewer cells in use than "
+              "items, or a Bloom filter with too few set bits for its items. The checksum of the file is "
+              "verified.\n\nFor the engine's own types, only the lengths of values are read. Memory: twice the largest "
+              "value of a filter. The exit code is 0 if everything will be taken over, 1 if something will be refused, "
+              "3 if the file is corrupt or has a type that mankai does not support.",
+          .examples = {{"mankai takeover check dump.rdb", "types, keys, and what will be refused"},
+                       {"redis-cli -h old --rdb - | mankai takeover check -", "a dump that a running server sends"},
+                       {"mankai takeover check --json dump.rdb.gz | jq .findings", "for programs"}},
+          .options = {positional("FILE", "The RDB file; - for standard input.", ValueKind::file, request->file),
+                      flag("--json", "Print a JSON object.", request->json)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -364,21 +364,22 @@ Subcommand takeover_compare_subcommand() {
   auto request = std::make_shared<TakeoverCompareRequest>();
   return {
       .name = "takeover compare",
-      .summary = "say whether two servers hold the same keys",
+      .summary = "report whether two servers hold the same keys",
       .description =
           "Compares every key of two servers, of RedisBloom, valkey-bloom or Mankai's module: types, times to live, "
           "and values. Filters and sketches of one type are compared byte by byte, top-k lists item by item, and each "
-          "is asked for random items and for those of --items. Of a filter that MANKAI.CONVERT changed, the counts "
+          "is queried for random items and for those of --items. For a filter that MANKAI.CONVERT changed, the counts "
           "must be equal, and no item that the old server has may be absent. Strings are compared whole, other types "
           "of the engine by their bytes or, if these differ, by their sizes.\n\nA key that differs is compared a "
           "second time. Both servers may run, but items that are added meanwhile can appear as differences: compare "
           "when no client writes and the new server has caught up. It only reads; a value is held in memory once per "
-          "server.\n\nWith --resume, the comparison continues where it stopped. Of a cluster, run it for each primary "
-          "of the old one. Passwords are taken from MANKAI_REDIS_PASSWORD in the environment, for the old server from "
-          "MANKAI_REDIS_OLD_PASSWORD if that is set. The exit code is 0 if nothing differs, otherwise 1.",
+          "server.\n\nWith --resume, the comparison continues where it stopped. For a cluster, run the command once "
+          "per primary of the old cluster. Passwords are taken from MANKAI_REDIS_PASSWORD in the environment, for the "
+          "old server from MANKAI_REDIS_OLD_PASSWORD if that is set. The exit code is 0 if nothing differs, 1 if "
+          "something differs, and 4 if a server cannot be reached.",
       .examples = {{"mankai takeover compare redis://old redis://new", "all databases"},
                    {"mankai takeover compare redis://old redis://new --items urls.txt --resume compare.state",
-                    "also asks every filter for these items; continues after an interruption"},
+                    "also queries every filter for these items; continues after an interruption"},
                    {"mankai takeover compare unix:/run/old.sock redis://new:6380 --json", "for programs"}},
       .options = {positional("OLD",
                              "Server to compare with: redis://[USER@]HOST[:PORT], the same with rediss:// for TLS and "

@@ -197,12 +197,12 @@ Subcommand verify_subcommand() {
   return {.name = "verify",
           .summary = "check files for corruption",
           .description =
-              "Reads each file completely and checks it. Of a filter's file and its journal: checksums, cells, both "
-              "copies of the footer, and that no record is missing that was on disk. Of a guard, a log of digests with "
-              "its runs, a run or a journal: checksums, and that nothing is missing. The text files beside a gate have "
-              "no checksums; they are parsed. Prints ok and what was checked, or what is wrong and where. An "
-              "incomplete record that a crash left at the end of a journal or log is printed and is not an error. The "
-              "exit code is 3 if a file is corrupt, otherwise 4 if one cannot be read. Writers may run meanwhile.",
+              "Reads each file completely. For a filter and its journal, checks checksums, cells, both copies of the "
+              "footer, and that no record is missing that was on disk. For a guard, a log of digests with its runs, a "
+              "run or a journal, checks checksums and that nothing is missing. A gate's text files have no checksums; "
+              "they are parsed. Prints ok and what was checked, or what is wrong and where. An incomplete record that "
+              "a crash left at the end of a journal or log is printed and is not an error. The exit code is 3 if a "
+              "file is corrupt, otherwise 4 if one cannot be read. Writers may run meanwhile.",
           .examples = {{"mankai verify *.mk", "checks all filters of a folder"}},
           .options = {required(positionals("FILE", "Files written by Mankai.", ValueKind::file, request->files)),
                       flag("--json", "Print a JSON array.", request->json)},

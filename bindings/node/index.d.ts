@@ -243,7 +243,7 @@ export class Seen extends Handle {
   constructor(settings?: SeenSettings);
   /**
    * Opens a file for changes, or creates it. Errors: MANKAI_INVALID_ARGUMENT if it has other settings; MANKAI_LOCKED. With sharing 'processes',
-   * `interval` is that of checkpoints [default: 60,000], and a power loss goes back to the last one.
+   * `interval` is that of checkpoints [default: 60,000], and a power loss restores the last one.
    */
   static open(path: Path, settings?: SeenSettings & FileOptions & { sharing?: 'one writer' | 'processes' }): Promise<Seen>;
   static openSync(path: Path, settings?: SeenSettings & FileOptions & { sharing?: 'one writer' | 'processes' }): Seen;

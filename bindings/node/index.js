@@ -1,5 +1,5 @@
 'use strict';
-// Small, fast memories for web services: have I seen it, how hot is it, is it blocked, is there anything to fetch?
+// Small, fast filters for web services: have I seen it, how hot is it, is it blocked, is there anything to fetch?
 // index.d.ts describes every class and function.
 
 const { MankaiError, core } = require('./lib/common.js');

@@ -442,8 +442,8 @@ typedef struct mankai_seen_request {
  * be 0.
  *
  * With MANKAI_SHARING_PROCESSES any number of processes remember keys in one file (blocked-bloom, bloom, and
- * counting-bloom, which can forget keys; without a window), and of those that observe an absent key at once one is told
- * that it is new. What a call returned survives the death of processes; after a power loss the file is as of the last
+ * counting-bloom, which can forget keys; without a window). Of those that observe an absent key at once, exactly one
+ * gets the answer that it is new. What a call returned survives process crashes; a power loss restores the last
  * checkpoint, which mankai_seen_sync makes, or checkpoint_interval_us [default: a minute]. The handle may be used after
  * a fork. */
 MANKAI_API int mankai_seen_open(const char* path, const mankai_seen_request* request,

@@ -160,7 +160,7 @@ int mankai_seen_begin(mankai_seen* seen) {
   return change_alone(seen, [](Seen& body) -> Result<void> {
     if (body.is_in_file() && body.store() == nullptr) {
       return fail(ErrorCode::invalid_argument,
-                  "no batches in a memory that processes share: each call is in the file when it returns");
+                  "no batches in a filter that processes share: each call is in the file when it returns");
     }
     body.begin();
     return {};

@@ -32,12 +32,13 @@ std::unexpected<Error> unknown_option(const FilterSpec& spec, std::string_view n
   std::string kinds_with_it;
   for (const KindDescription* kind : kinds()) {
     if (has_option(*kind, name)) {
-      kinds_with_it += (kinds_with_it.empty() ? "" : " or ") + std::string(kind->name);
+      kinds_with_it += (kinds_with_it.empty() ? "" : ", ") + std::string(kind->name);
     }
   }
   if (!kinds_with_it.empty()) {
-    return fail(ErrorCode::invalid_argument, std::string(name) + " is an option of kind " + kinds_with_it +
-                                                 " only, not of " + std::string(description_of(spec.kind).name));
+    return fail(ErrorCode::invalid_argument, std::string(name) + " is valid for kind " + kinds_with_it +
+                                                 " only, not for " + std::string(description_of(spec.kind).name) +
+                                                 "; leave it out");
   }
   std::string known = "keys, fpr, hash, seed, canonical";
   for (const SharedOption& option : shared_options()) {

@@ -66,7 +66,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   const auto count = parse_count(digits);
   if (!count || *count > std::numeric_limits<std::uint64_t>::max() / unit) {
     return fail(ErrorCode::invalid_argument,
-                "size '" + std::string(text) + "' is wrong: give a number of bytes such as 1000000, 10M or 64MiB");
+                "invalid size '" + std::string(text) + "'; give a number of bytes such as 1000000, 10M or 64MiB");
   }
   return *count * unit;
 }

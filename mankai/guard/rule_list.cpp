@@ -89,7 +89,7 @@ Result<RuleListFormat> rule_list_format(std::string_view text) {
 std::string_view describe(RuleSkip reason) noexcept {
   switch (reason) {
     case RuleSkip::local_name: return "is a name of the local machine";
-    case RuleSkip::other_address: return "is sent to an address that is not null";
+    case RuleSkip::other_address: return "maps to a real address, not to one that blocks, such as 0.0.0.0";
     case RuleSkip::not_a_host: return "is not a host";
     case RuleSkip::no_host: return "has no host";
     case RuleSkip::fragment: return "has a fragment, which servers do not get";
@@ -103,7 +103,7 @@ std::string_view describe(RuleSkip reason) noexcept {
     case RuleSkip::regex: return "is a regular expression";
     case RuleSkip::wildcard: return "has a wildcard";
     case RuleSkip::unanchored: return "matches anywhere in a URL";
-    case RuleSkip::open_end: return "matches longer names, too";
+    case RuleSkip::open_end: return "has no end anchor (^ or |), so it also matches longer hosts or paths";
     case RuleSkip::other_pattern: return "has an anchor in an unsupported place";
     case RuleSkip::network: return "is a network, not an address";
     case RuleSkip::too_wide: return "is an exception that would allow more than it says";

@@ -74,7 +74,7 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window, Sharing sharing) {
   }
   if (info.has_time || info.key_shape == KeyShape::valued) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
-                                                 " needs times or values; use blocked-bloom, scalable-bloom or "
+                                                 " is not supported here; use blocked-bloom, scalable-bloom or "
                                                  "fading-fingerprints, or rotating-bloom with a window");
   }
   // Processes that share a filter do not add what is there.
@@ -104,7 +104,7 @@ Result<void> check_request(const SeenRequest& request) {
 Result<Seen> Seen::create(const SeenRequest& request) {
   MANKAI_TRY(check_request(request));
   if (request.sharing == Sharing::processes) {
-    return fail(ErrorCode::invalid_argument, "processes can share only a memory in a file; give it a path");
+    return fail(ErrorCode::invalid_argument, "processes can share only a filter in a file; give it a path");
   }
   MANKAI_ASSIGN(auto filter, create_filter(spec_for(request)));
   return Seen(KeptFilter(std::move(filter)));
@@ -121,7 +121,7 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
 
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (rotating() != nullptr) {
-    return fail(ErrorCode::invalid_argument, "keys expire from this memory; pass the time of each key");
+    return fail(ErrorCode::invalid_argument, "keys expire from this filter; pass the time of each key");
   }
   return observe_new(keys, seen);
 }
@@ -145,7 +145,7 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
 // newest generation as well, and frequent keys would never expire.
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
   if (rotating() == nullptr) {
-    return fail(ErrorCode::invalid_argument, "keys do not expire from this memory; pass no times");
+    return fail(ErrorCode::invalid_argument, "keys do not expire from this filter; pass no times");
   }
   std::vector<std::string_view> fresh;
   std::vector<std::size_t> places;
@@ -179,7 +179,7 @@ Result<void> Seen::forget(std::span<const std::string_view> keys, std::span<Eras
     return shared->forget(keys, results);
   }
   return fail(ErrorCode::invalid_argument,
-              "this memory cannot forget keys; create it with kind counting-bloom, and let processes share it");
+              "this filter cannot forget keys; create it with kind counting-bloom, and let processes share it");
 }
 
 Result<void> Seen::advance_to(Time time) {

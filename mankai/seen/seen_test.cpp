@@ -345,7 +345,7 @@ TEST_F(SeenTest, processes_share_only_memories_of_bits_in_files) {
         SeenRequest{.kind = parse_kind("scalable-bloom").value(), .sharing = Sharing::processes}}) {
     const auto refused = Seen::open(path(), request);
     ASSERT_FALSE(refused.has_value());
-    EXPECT_NE(refused.error().detail.find("these can: blocked-bloom, bloom"), std::string::npos);
+    EXPECT_NE(refused.error().detail.find("supported by: blocked-bloom, bloom"), std::string::npos);
     EXPECT_FALSE(fs::exists(path()));
   }
 }

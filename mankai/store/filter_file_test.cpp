@@ -108,7 +108,7 @@ TEST_F(FilterFileTest, a_text_file_is_no_filter) {
   const auto opened = open_filter(path(), Access::query);
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
-  EXPECT_NE(opened.error().message().find("no magic"), std::string::npos);
+  EXPECT_NE(opened.error().message().find("not a Mankai filter"), std::string::npos);
 }
 
 TEST_F(FilterFileTest, a_huge_file_that_is_no_filter_costs_no_memory) {

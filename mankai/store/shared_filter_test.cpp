@@ -205,7 +205,7 @@ TEST_F(SharedFilterTest, other_kinds_are_refused_with_the_kinds_that_can) {
     auto filter = make().value();
     ASSERT_TRUE(save_filter(path(), filter, Existing::refuse).has_value());
     EXPECT_EQ(refusal().code, ErrorCode::invalid_argument);
-    EXPECT_NE(refusal().detail.find("these can: blocked-bloom, bloom, counting-bloom"), std::string::npos)
+    EXPECT_NE(refusal().detail.find("supported by: blocked-bloom, bloom, counting-bloom"), std::string::npos)
         << refusal().detail;
     EXPECT_EQ(files(), 1U);
     fs::remove(path());
@@ -259,7 +259,8 @@ TEST_F(SharedFilterTest, filters_of_bits_forget_nothing) {
   const auto forgotten = shared.forget(Names(0, 1).views(), {&result, 1});
   ASSERT_FALSE(forgotten.has_value());
   EXPECT_EQ(forgotten.error().code, ErrorCode::invalid_argument);
-  EXPECT_NE(forgotten.error().detail.find("these can: counting-bloom"), std::string::npos) << forgotten.error().detail;
+  EXPECT_NE(forgotten.error().detail.find("supported by: counting-bloom"), std::string::npos)
+      << forgotten.error().detail;
   EXPECT_EQ(found(shared.filter(), 1), 1U);
   shared.close().value();
   EXPECT_FALSE(shared.forget({}, {}).has_value());

@@ -135,7 +135,7 @@ class Create(CommandTest):
             (["--addressing", "odd"], "--addressing"),
             (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "quotient:keys=3"], "quotient"),
             (["--spec", "bloom:color=red"], "color"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
-            (["--spec", "blocked-bloom:keys=9,k=3"], "option of kind bloom"),
+            (["--spec", "blocked-bloom:keys=9,k=3"], "valid for kind bloom"),
             (["--keys", "200T", "--fpr", "1e-9"], "2^48"),
         ]:
             with self.subTest(arguments=arguments):

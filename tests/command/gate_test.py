@@ -79,7 +79,7 @@ class GateTest(harness.CommandTest):
         self.fill(*((f"k{i}", 1) for i in range(500)))
         self.build("--keys", "1000", "--fpr", "0.02")
         text = self.out("gate", "status", "b.mk").decode()
-        for part in ("saturation", "phase", "500 of 1,000", "0 changes", "queries saved", "items > 0", "nobody"):
+        for part in ("saturation", "phase", "500 of 1,000", "0 changes", "queries saved", "items > 0", "not running"):
             self.assertIn(part, text)
         metrics = self.out("gate", "status", "--prometheus", "b.mk").decode()
         for line in ("mankai_gate_keys 500", "mankai_gate_phase 8", 'mankai_gate_lag{unit="changes"} 0',

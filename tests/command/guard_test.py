@@ -112,7 +112,7 @@ class Lists(Guard):
         self.write("more", "".join(f"{i}.example\n" for i in range(89)) + "\x1b[2J/\n" + "/x\n" * 9 + "||d.example^$document\n")
         for options in ((), ("--allow-skipped=10%",), ("--allow-skipped=0.05",)):
             self.error("guard", "build", "--force", "b.mkg", "more", *options, code=3,
-                       says=["more: 11 of its 100 rules were skipped", '"matches anywhere in a URL" 10, "has options that guards do not support" 1;',
+                       says=["more: skipped 11 of its 100 rules", '"matches anywhere in a URL" 10, "has options that guards do not support" 1;',
                              "--explain-skipped", "--allow-skipped"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
         text, error = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--quiet", "b.mkg", "more", code=3)[:2]

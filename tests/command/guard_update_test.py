@@ -163,7 +163,7 @@ class Refused(Update):
             self.assertEqual(report["lists"][0]["state"], "refused" if is_refused else "updated")
             self.assertEqual(report["updated"], not is_refused)
             if is_refused:
-                self.assertRegex(error, rf"\Amankai: a: refused: has {left} rules? and had 26 before: .*; see b\.mkg\.lists/a\.fetched, "
+                self.assertRegex(error, rf"\Amankai: a: refused: has {left} rules?, .* fewer than the 26 before; .*; see b\.mkg\.lists/a\.fetched, "
                                         rf"and accept it with --accept a={self.sha256()}; its last accepted version is used\n\Z")
                 self.assertEqual((report["rules"], report["lists"][0]["sha256"]), (26, self.sha256()))
                 self.assertEqual((self.dir / "b.mkg.lists/a.fetched").read_text(), rules(left))
@@ -213,7 +213,7 @@ class Refused(Update):
         before = self.read("b.mkg")
         report, error = self.update("--accept", accept, code=USAGE)
         self.assertIsNone(report)
-        self.assertIn(f"b.mkg.lists/a.fetched: is another version than the one to accept; review it, and accept it with --accept a={self.sha256()}",
+        self.assertIn(f"b.mkg.lists/a.fetched: is not the version to accept; review it, then use --accept a={self.sha256()}",
                       error)
         self.assertEqual(self.read("b.mkg"), before)
         for given in ("a", "a=", "a=4bb7..."):
@@ -236,7 +236,7 @@ class Refused(Update):
         self.update()
         self.put("a.txt", rules(90) + "/x\n" * 20)
         report, error = self.update(code=SOME_REFUSED)
-        self.assertIn('a: refused: 20 of its 110 rules were skipped: 18.2%, allowed 10%; by reason: "has no host" 20; see b.mkg.lists/a.fetched', error)
+        self.assertIn('a: refused: skipped 20 of its 110 rules: 18.2%, at most 10% allowed; by reason: "has no host" 20; see b.mkg.lists/a.fetched', error)
         self.assertIn("skipped", report["lists"][0]["why"])
         self.one_list(rules(90) + "/x\n" * 20, "allow_skipped = 0.2")
         self.assertEqual(self.states(), {"a": "updated"})
@@ -272,7 +272,7 @@ class Refused(Update):
             error = error.decode()
             self.assertIn(f"{path[:-4]}: {text.split(': ')[1]}: ", error)
             self.assertIn("it has no accepted version", error)
-            self.assertIn(f"b.mkg: was not written, because there is no accepted version of {path[:-4]};", error)
+            self.assertIn(f"b.mkg: was not written: no version of {path[:-4]} has been accepted yet;", error)
             self.assertFalse((self.dir / "b.mkg").exists())
         self.put("bad.txt", "bad.example\n" + "/x\n" * 9)
         report, error = self.update(code=BAD_DATA)
@@ -406,14 +406,14 @@ class Changes(Update):
         self.run_mankai("guard", "build", "--quiet", "b.mkg", "other")
         before = (self.dir / "b.mkg").read_bytes()
         for _ in range(2):
-            self.assertIn("b.mkg: was not made by guard update", self.update(code=USAGE)[1])
+            self.assertIn("b.mkg: was not written by `mankai guard update`", self.update(code=USAGE)[1])
         self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
         self.assertTrue(self.update("--force")[0]["updated"])
         self.assertEqual(self.blocked("other.example", "h0.list.example"), [False, True])
         # Also later, with all that is known about the lists.
         self.run_mankai("guard", "build", "--quiet", "--force", "b.mkg", "other")
         self.put("a.txt", rules(11))
-        self.assertIn("b.mkg: was not made by guard update", self.update(code=USAGE)[1])
+        self.assertIn("b.mkg: was not written by `mankai guard update`", self.update(code=USAGE)[1])
         self.assertEqual(self.blocked("other.example"), [True])
         self.update("--force")
 

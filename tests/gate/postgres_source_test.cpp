@@ -487,7 +487,7 @@ TEST_F(PostgresSource, what_cannot_be_followed_is_refused_and_leaves_nothing) {
       {"baskets", "twice", "", ErrorCode::invalid_argument, "generated"},
       {"plain", "cookie", "", ErrorCode::invalid_argument, "ALTER TABLE plain REPLICA IDENTITY FULL;"},
       {"parent", "cookie", "", ErrorCode::invalid_argument, "inherit"},
-      {"seen", "cookie", "", ErrorCode::invalid_argument, "is no table"},
+      {"seen", "cookie", "", ErrorCode::invalid_argument, "is not a table"},
       {"pg_class", "relname", "", ErrorCode::invalid_argument, "REPLICA IDENTITY FULL"},
       {"baskets", "cookie", "items >", ErrorCode::invalid_argument, "the condition"},
       {"baskets", "cookie", "parent.items > 0", ErrorCode::not_found, "the condition"},
@@ -655,7 +655,7 @@ TEST_F(PostgresSource, keys_that_were_written_anew_are_noticed) {
       const auto started = follower.source().start({follower.position()});
       ASSERT_FALSE(started.has_value()) << harm;
       EXPECT_EQ(started.error().code, ErrorCode::invalid_argument);
-      EXPECT_NE(started.error().detail.find("written anew"), std::string::npos) << started.error().detail;
+      EXPECT_NE(started.error().detail.find("was rewritten"), std::string::npos) << started.error().detail;
       sql.run("VACUUM (FREEZE) pg_attribute");
     }
   }
@@ -678,7 +678,7 @@ TEST_F(PostgresSource, keys_that_are_written_anew_meanwhile_are_noticed_with_the
   sql.run("INSERT INTO baskets (cookie, items) VALUES ('C', 1)");
   const Error error = follower.failure();
   EXPECT_EQ(error.code, ErrorCode::invalid_argument);
-  EXPECT_NE(error.detail.find("written anew"), std::string::npos) << error.detail;
+  EXPECT_NE(error.detail.find("was rewritten"), std::string::npos) << error.detail;
   EXPECT_EQ(follower.transactions(), before);
 }
 

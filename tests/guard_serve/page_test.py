@@ -50,7 +50,7 @@ class Pages(serving.ServeTest):
                 page = self.browser.page(width=width, dark=dark)
                 page.goto(self.url(BLOCKED))
                 self.assert_fine(page, self.url(BLOCKED))
-                self.assertEqual(page.text("h1"), "This link was stopped")
+                self.assertEqual(page.text("h1"), "This link is blocked")
                 self.assertEqual(page.evaluate("[...document.querySelectorAll('dd')].map(e => e.textContent)"),
                                  [BLOCKED.replace("\u00e9", "%C3%A9"), "evil.example"])
                 self.assertIn("1%", page.text())

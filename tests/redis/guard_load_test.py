@@ -153,7 +153,7 @@ class GuardLoadTest(RedisTest):
             return json.loads(done.stdout), done.stderr
 
         told, error = update(INPUT_OUTPUT)
-        self.assertRegex(error, r"\Amankai: unix:.*/none: .*; the key lists keeps what it has\n\Z")
+        self.assertRegex(error, r"\Amankai: unix:.*/none: .*; the key lists is unchanged\n\Z")
         self.assertEqual([each["loaded"] for each in told["servers"]], [False, True])
         self.assertEqual(render(self.client.must("GUARD.CHECK", "lists", "www.a.example")[0]), '"a.example"')
         # Also if nothing changed: the server may have lost it.

@@ -89,7 +89,7 @@ class OneServerRemoteTest(Commands, OneServerTest):
         lines = ["HTTP://Example.com:80/a/../b#top", "http://example.com/b", "no url"]
         self.assertEqual(self.dedup(self.at("seen"), lines, "--canonical"), [lines[0], "no url"])
         self.client.must("URL.RESERVE", "pages", 0.001, 1000)
-        self.assertEqual(self.dedup(self.at("pages"), [*lines, "mailto:x"], says="1 line is no URL"),
+        self.assertEqual(self.dedup(self.at("pages"), [*lines, "mailto:x"], says="1 line is not a URL and was not stored"),
                          [lines[0], "no url", "mailto:x"])
 
     def test_spellings_of_a_url_are_in_one_shard(self):

@@ -113,7 +113,7 @@ Result<Exhibit> show_gate(const Day& day, const Facts& facts) {
       .heading = "Is there anything to fetch?",
       .text =
           "On every page a shop asks its database what is in the shopper's basket, and most often the answer is: "
-          "nothing. A gate in front of the database tells who may have one. All others need no query.",
+          "nothing. A gate in front of the database answers who may have one. All others need no query.",
       .found = {},
       .rows = {},
       .plots = {}};
@@ -123,10 +123,10 @@ Result<Exhibit> show_gate(const Day& day, const Facts& facts) {
       human_count(row.asked), human_count(row.asked), human_count(row.yes),
       human_share(1 - static_cast<double>(row.yes) / static_cast<double>(std::max<std::uint64_t>(row.asked, 1))),
       human_count(row.really_yes), human_count(row.false_negatives)));
-  exhibit.found.push_back(fmt::format(
-      "The gate stays in step with the table: baskets come and go all day, and at most {} are open at once. A shopper "
-      "for whom the database was asked in vain is remembered, so the same false positive rarely comes twice.",
-      human_count(facts.gate.exact.size)));
+  exhibit.found.push_back(
+      fmt::format("The gate stays in step with the table: baskets come and go all day, and at most {} are open at "
+                  "once. A shopper who was a false positive is stored, so the same false positive rarely comes twice.",
+                  human_count(facts.gate.exact.size)));
   exhibit.rows.push_back(std::move(row));
   return exhibit;
 }

@@ -175,8 +175,8 @@ Plot hot_plot(double sale, const std::vector<std::string>& drawn, const Heat& he
   Plot plot{.id = "plot-hot",
             .title = "The hottest product pages over the day",
             .description =
-                "Decayed counts of the leading products over the day, estimated and exact. "
-                "The two agree. During the flash sale its product rises above all others and then fades.",
+                "Decayed counts of the leading products over the day, estimated and exact. The two agree. During the "
+                "flash sale its product rises above all others and then decays.",
             .x = day_axis(),
             .y = {.label = "views, halved every 30 minutes", .least = 0, .greatest = 1},
             .curves = {},
@@ -265,7 +265,7 @@ Result<Exhibit> show_hot(const Day& day, const Facts& facts) {
       .plots = {hot_plot(seconds_into(day, traffic.sale_start()), drawn, heat)}};
   exhibit.found.push_back(fmt::format(
       "{} views of {} products. In {} looks at the ten hottest, one every ten minutes, {} of {} names were right; the "
-      "counts of the truly hottest were {} too high on average.",
+      "counts of the ten hottest were {} too high on average.",
       human_count(row.steps), human_count(products), human_count(notes.looks),
       human_count(row.yes - row.false_positives), human_count(row.yes),
       human_share(std::max(0.0, notes.excess / static_cast<double>(std::max<std::uint64_t>(row.really_yes, 1))))));

@@ -215,10 +215,9 @@ std::string section(const Exhibit& exhibit) {
 std::string header(const Tour& tour) {
   std::string html = fmt::format(
       "<header>\n<h1>{}Mankai: four questions, one day</h1>\n"
-      "<p class=\"lead\">A shop, a link shortener and a crawler lived through a day of {} events, and asked four "
-      "questions "
-      "about them, millions of times. Mankai answers from a small memory, which may be wrong now and then: "
-      "in a way that is known, and as often as was chosen. This page compares every answer with the exact one.</p>\n"
+      "<p class=\"lead\">This page simulates a day of {} events of a shop, a link shortener and a crawler, and asks "
+      "four questions about them, millions of times. Mankai answers from small filters with errors of a known kind, "
+      "at a rate that was chosen. This page compares every answer with the exact one.</p>\n"
       "<nav aria-label=\"The four questions\"><ul>",
       kBlossom, human_count(tour.events));
   for (const Exhibit& exhibit : tour.exhibits) {

@@ -115,11 +115,11 @@ void show_crawler(const Day& day, const Measured& measured, Exhibit& exhibit) {
               .promised = "none",
               .promised_rate = kPromisedRate};
   compare(day, Stream::frontier, measured, [](const DayEvent& /*event*/) { return true; }, row);
-  exhibit.found.push_back(fmt::format(
-      "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were answered no. {} "
-      "of {} new URLs were answered yes: these a crawler would not have fetched.",
-      human_count(row.really_yes), human_count(row.asked), human_count(row.false_negatives),
-      human_count(row.false_positives), human_count(row.negatives)));
+  exhibit.found.push_back(
+      fmt::format("{} of {} URLs were repeats, many of them in another spelling; {} of these repeats were answered no. "
+                  "{} of {} new URLs were answered yes: these a crawler would not have fetched.",
+                  human_count(row.really_yes), human_count(row.asked), human_count(row.false_negatives),
+                  human_count(row.false_positives), human_count(row.negatives)));
   exhibit.rows.push_back(std::move(row));
 }
 
@@ -170,17 +170,16 @@ Fading compare_fading(const Day& day, const Measured& measured) {
 }
 
 Plot fading_plot(const FadingFingerprints& memory, const Fading& fading) {
-  Plot plot{
-      .id = "plot-fading",
-      .title = "Fading: how much is still remembered",
-      .description =
-          "The share of URLs that the fading memory still knows, by how many came since: nearly all of "
-          "the youngest, half at its half-life, hardly any of the old. The measured points lie on "
-          "the curve of the formula.",
-      .x = {.label = "different URLs that came since, logarithmic", .is_logarithmic = true, .least = 1, .greatest = 2},
-      .y = {.label = "still known", .unit = AxisUnit::share, .least = 0, .greatest = 1},
-      .curves = {{.name = "formula", .style = CurveStyle::line, .color = 1, .points = {}},
-                 {.name = "measured", .style = CurveStyle::dots, .color = 0, .points = {}}}};
+  Plot plot{.id = "plot-fading",
+            .title = "Survival by age",
+            .description =
+                "The share of URLs that the filter still finds, by the number of later distinct URLs: nearly all of "
+                "the newest, half at its half-life, hardly any of the oldest. The measured points lie on the curve of "
+                "the formula.",
+            .x = {.label = "later distinct URLs, logarithmic", .is_logarithmic = true, .least = 1, .greatest = 2},
+            .y = {.label = "still found", .unit = AxisUnit::share, .least = 0, .greatest = 1},
+            .curves = {{.name = "formula", .style = CurveStyle::line, .color = 1, .points = {}},
+                       {.name = "measured", .style = CurveStyle::dots, .color = 0, .points = {}}}};
   constexpr std::uint64_t kEnough = 30;
   for (const AgeBin& bin : fading.bins) {
     if (bin.asked < kEnough) {
@@ -211,8 +210,8 @@ Result<void> show_fading(const Day& day, const Measured& measured, Exhibit& exhi
   row.promised = "half at that age";
   row.promised_rate = kPromisedRate;
   exhibit.found.push_back(fmt::format(
-      "A memory that fades, {}, was asked whether a URL came recently. Of {} among the last {} different ones it did "
-      "not recognize {}: the older, the fewer are recognized, as the plot shows. It never has to be emptied.",
+      "A filter of {} that overwrites old keys was queried for recent URLs. Of {} among the last {} distinct ones it "
+      "did not find {}: the older, the fewer are found, as the plot shows. It never has to be emptied.",
       human_bytes(memory.image_bytes()), human_count(row.really_yes), window, human_count(row.false_negatives)));
   exhibit.plots.push_back(fading_plot(memory, fading));
   exhibit.rows.push_back(std::move(row));

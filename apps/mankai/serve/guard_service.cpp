@@ -255,10 +255,10 @@ HttpResponse GuardService::metrics() const {
   text.single("mankai_http_connections", MetricType::gauge, "Open connections.", counts.open);
   text.single("mankai_http_connections_total", MetricType::counter, "Connections accepted.", counts.accepted);
   text.begin("mankai_http_connections_ended_total", MetricType::counter,
-             "Connections ended by the server, by why: a client was too slow, or an idle one made room.");
+             "Connections closed by the server, by reason: slow client, or to make room.");
   text.sample(counts.timed_out, {{"why", "slow"}});
   text.sample(counts.pushed_out, {{"why", "room"}});
-  text.single("mankai_log_lines_lost_total", MetricType::counter, "Lines that the access log could not take.",
+  text.single("mankai_log_lines_lost_total", MetricType::counter, "Lines that could not be written to the access log.",
               settings_.lost_log_lines());
   return text_response(PrometheusText::kContentType, text.text());
 }

@@ -36,7 +36,7 @@ std::unexpected<Error> failure_at(const Endpoint& endpoint) {
     return fail(ErrorCode::io, what + ": the port is taken by another program; give another one (--listen)");
   }
   if (cause == EACCES) {
-    return fail(ErrorCode::io, what + ": ports below 1024 are the administrator's; give a higher one (--listen)");
+    return fail(ErrorCode::io, what + ": ports below 1024 need privileges; give a higher one (--listen)");
   }
   return fail(ErrorCode::io, what, cause);
 }

@@ -61,7 +61,7 @@ void Metrics::write(PrometheusText& out) const {
   }
   constexpr double kSecondsPerNanosecond = 1e-9;
   out.begin("mankai_http_request_duration_seconds", MetricType::histogram,
-            "Time from a whole request to its whole answer, without the client's part.");
+            "Time from a complete request to its complete response, without the time of the client.");
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < latencies_.size(); ++i) {
     sum += value(latencies_[i]);
@@ -75,7 +75,7 @@ void Metrics::write(PrometheusText& out) const {
   }
   out.single("mankai_guard_probes_total", MetricType::counter, "Probes of the filter that the checks took.",
              value(probes_));
-  out.begin("mankai_guard_reloads_total", MetricType::counter, "Reloads of the file, by how they went.");
+  out.begin("mankai_guard_reloads_total", MetricType::counter, "Reloads of the file, by result.");
   out.sample(value(good_reloads_), {{"result", "good"}});
   out.sample(value(failed_reloads_), {{"result", "failed"}});
 }

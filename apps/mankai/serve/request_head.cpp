@@ -255,8 +255,8 @@ Result<std::string> query_value(std::string_view target, std::string_view name, 
     const std::string_view pair(part);
     const bool is_it = pair.substr(0, pair.find('=')) == name;
     if (!is_it && others == OtherParameters::refused) {
-      return fail(ErrorCode::invalid_argument, "there is another parameter than " + std::string(name) +
-                                                   "=: where it belongs to the URL, percent-encode the URL");
+      return fail(ErrorCode::invalid_argument, "unexpected parameter besides " + std::string(name) +
+                                                   "=; if it is part of the URL, percent-encode the URL");
     }
     if (is_it && value) {
       return fail(ErrorCode::invalid_argument, std::string(name) + "= is given twice: percent-encode its value");
@@ -278,23 +278,23 @@ Result<std::string> redirect_location(std::string_view url) {
     return fail(ErrorCode::invalid_argument, "Only addresses that begin with http:// or https:// are followed.");
   }
   if (has_blank_or_control(url)) {
-    return fail(ErrorCode::invalid_argument, "The address has blanks or control characters in it.");
+    return fail(ErrorCode::invalid_argument, "The address contains spaces or control characters.");
   }
   const std::size_t authority_end = std::min(url.find_first_of("/?#", scheme), url.size());
   const std::string_view authority = url.substr(scheme, authority_end - scheme);
   if (authority.find_first_of("@\\") != std::string_view::npos) {
     return fail(ErrorCode::invalid_argument,
-                "The address has a user name or a backslash in front of its path, which hides where it leads.");
+                "The address has a user name or a backslash before its path, which can hide where the link leads.");
   }
   url::BrowserUrl opened;
   if (!url::parse_browser_url(url, url::Deviations::kept, opened) || !is_plain_host(opened.host())) {
-    return fail(ErrorCode::invalid_argument, "The address names no host that can be visited.");
+    return fail(ErrorCode::invalid_argument, "The address has no host that a browser can open.");
   }
   std::string location(opened.scheme());
   location.append("://").append(opened.authority()).append(encoded(opened.path_and_query()));
   location += encoded(url.substr(std::min(url.find('#'), url.size())));
   if (!has_readings_of(location, url)) {
-    return fail(ErrorCode::invalid_argument, "The address can be read in two ways.");
+    return fail(ErrorCode::invalid_argument, "The address is ambiguous: programs read it in different ways.");
   }
   return location;
 }

@@ -77,18 +77,18 @@ std::string warning_page(const Warning& warning) {
   const std::string doubt =
       warning.false_positive_rate > 0
           ? fmt::format(
-                "<p class=\"small\">The list is kept in a compact form that takes an address that is not on it "
-                "for one that is in up to {} of cases. If you are sure of this one, tell whoever runs "
-                "this service.</p>",
+                "<p class=\"small\">The list is stored in a compact form, so up to {} of the addresses that are not on "
+                "it are blocked by mistake. If you are sure that this address is safe, tell the operator of this "
+                "service.</p>",
                 human_share(warning.false_positive_rate))
-          : std::string("<p class=\"small\">If you think that this is a mistake, tell whoever runs this service.</p>");
-  return page(
-      "This link was stopped",
-      fmt::format("<p>The address that it leads to is on a block list, as dangerous or unwanted. You have not "
-                  "been taken there.</p>\n<dl>\n<dt>Address</dt>\n<dd>{}</dd>\n<dt>Listed as</dt>\n<dd>{}</dd>\n"
-                  "</dl>\n<p><strong>To go back,</strong> use your browser\u2019s back button, or close this "
-                  "page.</p>\n{}",
-                  html_text(warning.url), html_text(warning.rule), doubt));
+          : std::string(
+                "<p class=\"small\">If you think that this is a mistake, tell the operator of this service.</p>");
+  return page("This link is blocked",
+              fmt::format("<p>Its address is on a block list of dangerous or unwanted sites. It was not opened.</p>\n"
+                          "<dl>\n<dt>Address</dt>\n<dd>{}</dd>\n<dt>Listed as</dt>\n<dd>{}</dd>\n"
+                          "</dl>\n<p><strong>To go back,</strong> use your browser\u2019s back button, or close this "
+                          "page.</p>\n{}",
+                          html_text(warning.url), html_text(warning.rule), doubt));
 }
 
 std::string refusal_page(std::string_view url, std::string_view why) {

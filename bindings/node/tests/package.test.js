@@ -303,7 +303,7 @@ test('processes that share counters forget keys', async (t) => {
   assert.throws(() => new Seen({ keys: 10 }).forget('a'), code('INVALID_ARGUMENT'));
 });
 
-test('a memory that processes share has checkpoints at its interval, and no batches', async (t) => {
+test('a filter that processes share has checkpoints at its interval, and no batches', async (t) => {
   const seen = Seen.openSync(path.join(folderOf(t), 'seen.mk'), { keys: 1000, sharing: 'processes', interval: 20 });
   seen.observe('a');
   for (let i = 0; i < 1000 && seen.info.durableSequence < 1; ++i) await new Promise((resolve) => setTimeout(resolve, 20));

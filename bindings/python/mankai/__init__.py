@@ -1,4 +1,4 @@
-"""Small, fast memories for web services: have I seen it, how hot is it, is it blocked, is there anything to fetch?
+"""Small, fast filters for web services: have I seen it, how hot is it, is it blocked, is there anything to fetch?
 
     import mankai
 

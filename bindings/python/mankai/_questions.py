@@ -44,7 +44,7 @@ class Seen(_core.Seen):
         keys [default: 10,000,000] and fpr [default: 0.001] are for a new file; an existing one must agree with what is given.
         canonical: keys are URLs, compared in canonical form. window: seconds or timedelta after which keys expire. durability,
         interval: as Filter.create. sharing: with "processes" any number of processes, and their forks, remember keys in one
-        file (no window); what a call returned survives the death of any of them, and a power loss goes back to the last
+        file (no window); what a call returned survives process crashes, and a power loss restores the last
         checkpoint: one each interval [default: 60], and at sync(). Of kind "counting-bloom" they can also forget keys.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """

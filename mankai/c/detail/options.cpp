@@ -40,7 +40,7 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
     return fail(ErrorCode::invalid_argument, "the options' mode has more than permissions: give one up to 0777");
   }
   if (known.sharing != MANKAI_SHARING_ONE_WRITER) {
-    return fail(ErrorCode::invalid_argument, "only memories are shared by processes: use mankai_seen_open");
+    return fail(ErrorCode::invalid_argument, "processes can share only what mankai_seen_open opens; use that function");
   }
   MANKAI_ASSIGN(const auto durability, durability_of(known.durability));
   MANKAI_ASSIGN(const auto interval, duration_of(known.interval_us, "the interval"));

@@ -12,7 +12,7 @@ namespace mankai::detail {
 [[nodiscard]] inline std::unexpected<Error> bad(std::string_view what, std::string_view text,
                                                 std::string_view way_out) {
   return fail(ErrorCode::invalid_argument,
-              std::string(what) + " '" + std::string(text) + "' is wrong: give " + std::string(way_out));
+              "invalid " + std::string(what) + " '" + std::string(text) + "'; give " + std::string(way_out));
 }
 
 template <class T, class U>

@@ -44,7 +44,7 @@ struct LayeredUrlBloomKind : KindDefaults {
   static void describe(const Filter& filter, FilterInfo& info) {
     info.fpr_formula = "saturation^phase of the array of whole URLs";
     info.fields.push_back({"levels", "levels", std::uint64_t{filter.levels()}});
-    info.fields.push_back({"max_levels", "levels at most", std::uint64_t{filter.max_levels()}});
+    info.fields.push_back({"max_levels", "largest number of levels", std::uint64_t{filter.max_levels()}});
     info.fields.push_back({"layering", "layering", std::string(name(filter.layering()))});
     info.fields.push_back({"phase", "probes per array", std::uint64_t{filter.params().k}});
   }

@@ -60,7 +60,9 @@ constexpr OptionOf<Options> epoch_option() {
 template <class Options>
 constexpr OptionOf<Options> bytes_limit_option() {
   return bytes_option<Options, &Options::bytes>("bytes",
-                                                "Largest size, instead of the one that --keys at --fpr needs.");
+                                                "Size of the filter, instead of the one that --keys at --fpr needs: of "
+                                                "the cells for time-decaying-counts, of the "
+                                                "whole image for decayed-top. The file is some KiB larger.");
 }
 template <class Options>
 constexpr OptionOf<Options> counters_option() {

@@ -115,7 +115,7 @@ Result<void> check_fields(const ImageHeader& header) {
 Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) {
   // Compares one number: in filters of a few hundred bytes, even the call to compare eight bytes is measurable.
   if (std::bit_cast<std::uint64_t>(header.magic) != std::bit_cast<std::uint64_t>(kImageMagic)) {
-    return fail(ErrorCode::corrupt, "not a Mankai image: no magic at offset 0");
+    return fail(ErrorCode::corrupt, "not a Mankai filter: it does not start with the 8 bytes that mark one");
   }
   if (header.format_version > kImageVersion) {
     return fail(ErrorCode::unsupported_version, versions(header.format_version));

@@ -25,8 +25,8 @@ struct ScalableBloomKind : KindDefaults {
 
   static void describe(const Filter& filter, FilterInfo& info) {
     info.fpr_formula = "probability that a sub-filter answers yes";
-    info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
-    info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});
+    info.fields.push_back({"slices", "sub-filters", std::uint64_t{filter.slice_count()}});
+    info.fields.push_back({"initial_keys", "keys of the first sub-filter", filter.initial_keys()});
     describe_growth(filter.growth(), info);
   }
 

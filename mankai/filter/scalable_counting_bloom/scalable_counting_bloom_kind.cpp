@@ -40,10 +40,10 @@ struct ScalableCountingBloomKind : KindDefaults {
   static Options options_of(const Filter& filter) { return {{filter.growth()}, filter.layout(), filter.first_id()}; }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "probability that a slice answers yes";
-    info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
-    info.fields.push_back({"overfilled_slices", "overfilled slices", std::uint64_t{filter.overfilled_slices()}});
-    info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});
+    info.fpr_formula = "probability that a sub-filter answers yes";
+    info.fields.push_back({"slices", "sub-filters", std::uint64_t{filter.slice_count()}});
+    info.fields.push_back({"overfilled_slices", "overfilled sub-filters", std::uint64_t{filter.overfilled_slices()}});
+    info.fields.push_back({"initial_keys", "keys of the first sub-filter", filter.initial_keys()});
     info.fields.push_back({"first_id", "first id", filter.first_id()});
     info.fields.push_back({"max_id", "greatest id", filter.max_id()});
     info.fields.push_back({"layout", "layout", std::string(name(filter.layout()))});

@@ -82,7 +82,7 @@ struct TimeDecayingCountsKind : KindDefaults {
     info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
     info.fields.push_back({"rule", "rule", std::string(name(filter.rule()))});
     info.fields.push_back({"width_bits", "bits per counter", std::uint64_t{filter.width_bits()}});
-    info.fields.push_back({"fraction_bits", "of them fraction", std::uint64_t{filter.fraction_bits()}});
+    info.fields.push_back({"fraction_bits", "fraction bits", std::uint64_t{filter.fraction_bits()}});
     info.fields.push_back({"largest_count", "largest count", filter.largest_count()});
     info.fields.push_back({"stuck_count", "never decays below", filter.stuck_count()});
     info.fields.push_back({"saturations", "saturations", filter.saturations()});

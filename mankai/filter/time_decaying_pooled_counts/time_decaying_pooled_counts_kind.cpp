@@ -95,7 +95,7 @@ struct TimeDecayingPooledCountsKind : KindDefaults {
     info.fields.push_back({"when_empty", "when the pool is empty", std::string(name(filter.when_empty()))});
     info.fields.push_back({"gate", "gate", std::string(filter.has_gate() ? "yes" : "no")});
     info.fields.push_back({"pool_digits", "digits in the pool", use.digits});
-    info.fields.push_back({"pool_digits_used", "of them used", use.digits_in_use});
+    info.fields.push_back({"pool_digits_used", "digits in use", use.digits_in_use});
     info.fields.push_back({"saturations", "saturations", filter.saturations()});
   }
 };

@@ -213,8 +213,9 @@ class SqliteSource final : public RowSource {
       return fail(ErrorCode::not_found, "there is no table " + settings_.table);
     }
     if (found.text(0) != "table" || found.text(1).substr(0, 14) == "CREATE VIRTUAL") {
-      return fail(ErrorCode::invalid_argument,
-                  settings_.table + " is a view or a virtual table, whose changes no trigger sees: name the table");
+      return fail(
+          ErrorCode::invalid_argument,
+          settings_.table + " is a view or a virtual table, on which triggers report no changes; give the table");
     }
     auto column = database_->prepare("SELECT " + sql_name(settings_.table) + "." + sql_name(settings_.key) + " FROM " +
                                      sql_name(settings_.table));
@@ -229,12 +230,12 @@ class SqliteSource final : public RowSource {
     MANKAI_ASSIGN(const auto collation, database_->collation(settings_.table, settings_.key));
     if (generated != 0) {
       return fail(ErrorCode::invalid_argument, "column " + settings_.key + " of table " + settings_.table +
-                                                   " is generated: take one that is stored by itself as the key");
+                                                   " is generated; use a stored column as the key");
     }
     if (collation != "BINARY") {
       return fail(ErrorCode::invalid_argument,
                   "column " + settings_.key + " of table " + settings_.table + " compares by " + collation +
-                      ", so that a query finds rows whose key is written otherwise, which a gate cannot know: take a "
+                      ", so that a query finds rows with another spelling of the key, which a gate cannot do; use a "
                       "column that compares by BINARY as the key");
     }
     return {};
@@ -353,8 +354,7 @@ class SqliteSource final : public RowSource {
     if (count != static_cast<std::int64_t>(kTriggers.size())) {
       return fail(ErrorCode::not_found, "the triggers " + settings_.installed + "_… are not on " + settings_.table +
                                             " of " + path_ +
-                                            " (any more): what changed meanwhile is not known, so "
-                                            "build the gate again");
+                                            " (any more); changes since then are unknown; build the gate again");
     }
     MANKAI_ASSIGN(const auto has_keys,
                   database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey)));
@@ -366,8 +366,7 @@ class SqliteSource final : public RowSource {
   }
 
   std::unexpected<Error> keys_are_gone() const {
-    return fail(ErrorCode::not_found,
-                "somebody has emptied " + settings_.installed + "_keys in " + path_ + ": build the gate again");
+    return fail(ErrorCode::not_found, settings_.installed + "_keys was emptied in " + path_ + "; build the gate again");
   }
 
   // Another copy of the database, such as a restored backup, has another random mark at the same number.

@@ -107,7 +107,7 @@ constexpr std::array kCommands = {
                              kSingle, kReads, kKeyItem),
     command<3, cuckoo_ttl>("cf.ttl", "readonly fast", "Returns for how many seconds an item is found at most", kSingle,
                            kReads, kKeyItem),
-    command<3, cuckoo_advance>("cf.advance", "write", "Lets time pass in a cuckoo filter whose items expire",
+    command<3, cuckoo_advance>("cf.advance", "write", "Advances the time of a cuckoo filter whose items expire",
                                "O(N), N slots", kUpdates, kAdvanceArguments),
     command<2, cuckoo_compact>("cf.compact", "write", "Moves items to older sub-filters and drops empty ones",
                                "O(N), N slots", kUpdates, kKeyOnly),

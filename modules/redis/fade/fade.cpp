@@ -101,15 +101,16 @@ constexpr std::array kReserveArguments = {
 constexpr const char* kBatch = "O(N), N items";
 
 constexpr std::array kCommands = {
-    command<-4, fade_reserve>("fade.reserve", "write deny-oom",
-                              "Creates an empty filter that forgets half of its items after as many new ones", "O(1)",
-                              kCreates, kReserveArguments),
+    command<-4, fade_reserve>(
+        "fade.reserve", "write deny-oom",
+        "Creates an empty filter in which half of the items are overwritten after as many new ones as its capacity",
+        "O(1)", kCreates, kReserveArguments),
     // Not deny-oom: FADE.PUT allocates nothing.
-    command<-3, fade_put>("fade.put", "write fast", "Adds items and returns which of them were not known", kBatch,
+    command<-3, fade_put>("fade.put", "write fast", "Adds items and returns which of them were not found", kBatch,
                           kUpdates, kKeyItems),
     command<-3, fade_seen>("fade.seen", "readonly fast", "Returns which items were added recently", kBatch, kReads,
                            kKeyItems),
-    command<2, fade_info>("fade.info", "readonly fast", "Returns facts about a filter that forgets", "O(1)", kReads,
+    command<2, fade_info>("fade.info", "readonly fast", "Returns facts about a filter of recent items", "O(1)", kReads,
                           kKeyOnly),
     scandump<FadeValue>("fade.scandump"),
     loadchunk<FadeValue>(),

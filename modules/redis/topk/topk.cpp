@@ -400,7 +400,7 @@ constexpr const char* kBatch = "O(N), N items; O(N * K) for items that are not y
 constexpr const char* kItemsCost = "O(N * K), N items, K that are listed";
 
 constexpr std::array kCommands = {
-    command<-3, topk_reserve>("topk.reserve", "write deny-oom", "Creates an empty list of the items with most events",
+    command<-3, topk_reserve>("topk.reserve", "write deny-oom", "Creates an empty list of the most frequent items",
                               "O(1)", kCreates, kReserveArguments),
     command<-3, topk_add>("topk.add", "write deny-oom", "Counts items and returns those that they expel from the list",
                           kBatch, kUpdates, kKeyItems),

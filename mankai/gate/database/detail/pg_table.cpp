@@ -74,11 +74,12 @@ Result<void> check_kind(const PgAnswer& answer, const std::string& table) {
   enum Column : std::uint8_t { oid, name, kind, children };
   const std::string_view is = answer.text(0, kind);
   if (is != "r" && is != "p") {
-    return refuse(table + " is no table: a gate follows the rows of one table, by its own columns");
+    return refuse(table + " is not a table; give the name of a table");
   }
   if (is == "r" && answer.is_true(0, children)) {
-    return refuse("other tables inherit from " + table + ", and PostgreSQL sends their rows as theirs: follow one of " +
-                  "those, or make them partitions");
+    return refuse("other tables inherit from " + table +
+                  ", and PostgreSQL reports their rows under their own names; build the gate for one of them, or make "
+                  "them partitions");
   }
   return {};
 }
@@ -94,7 +95,7 @@ Result<void> find_key(PgConnection& connection, PgTable& table) {
   }
   if (answer.is_true(0, 1)) {
     return refuse("column " + table.key + " of table " + table.name +
-                  " is generated, and PostgreSQL does not send such columns: take one that is stored by itself");
+                  " is generated, and PostgreSQL does not send such columns; use a stored column");
   }
   table.key_type = to_number<std::uint32_t>(answer.text(0, 0)).value_or(0);
   return {};
@@ -171,7 +172,7 @@ Result<void> check_identity(PgConnection& connection, const PgTable& table) {
   }
   if (answer.rows() > 0) {
     const int more = answer.rows() - kMostNamed;
-    return refuse("table " + table.name + " must send old rows whole. Run:" + commands +
+    return refuse("table " + table.name + " must log complete old rows; run:" + commands +
                   (more > 0 ? " and so for " + std::to_string(more) + " partitions more" : ""));
   }
   return {};
@@ -224,8 +225,7 @@ Result<void> check_publication(PgConnection& connection, const RowSourceSettings
   const Purpose then = parts_of(answer.text(0, comment));
   if (now.what == then.what && may_be_rewritten(now, then, table.is_partitioned)) {
     return refuse("column " + table.key + " of table " + table.name +
-                  " was altered, and the table's rows were written anew: that is not in the log, so build the gate "
-                  "again");
+                  " was altered, and the table was rewritten, which is not in the log; build the gate again");
   }
   if (now.what != then.what) {
     return refuse("publication " + settings.installed + " does not send what the gate was built of: table " +
@@ -260,14 +260,14 @@ Result<PgSlot> find_slot(PgConnection& connection, const std::string& name) {
                     "pg_catalog.pg_current_wal_flush_lsn() FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
                     Texts{name}));
   if (answer.rows() != 1) {
-    return missing("replication slot " + name + " is gone, and with it what changed since: build the gate again");
+    return missing("replication slot " + name + " does not exist, so later changes are lost; build the gate again");
   }
   if (!answer.is_true(0, is_ours)) {
     return refuse("replication slot " + name + " is not one of this gate: build the gate again");
   }
   if (answer.is_true(0, is_lost)) {
-    return missing("the server gave up what replication slot " + name +
-                   " kept (max_slot_wal_keep_size): build the gate again");
+    return missing("the server removed the log that replication slot " + name +
+                   " retained (max_slot_wal_keep_size); build the gate again");
   }
   PgSlot slot{.name = name, .confirmed = {}, .written = {}, .flushed = {}};
   for (const auto& [column, place] :
@@ -288,8 +288,8 @@ Result<void> check_is_reached(const PgSlot& slot, Lsn position) {
 
 Result<void> check_is_kept(const PgSlot& slot, Lsn position) {
   if (slot.confirmed > position) {
-    return missing("replication slot " + slot.name + " has let go what came before " + to_text(slot.confirmed) +
-                   ", and the gate is at " + to_text(position) + ": build the gate again");
+    return missing("replication slot " + slot.name + " no longer retains changes before " + to_text(slot.confirmed) +
+                   ", and the gate is at " + to_text(position) + "; build the gate again");
   }
   return {};
 }
