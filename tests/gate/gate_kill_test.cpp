@@ -72,10 +72,10 @@ bool write_once(Sql& sql, Statements& statements) {
   if (kind == 0) {
     return sql.attempt("TRUNCATE baskets");
   }
-  if (kind < 4) {  // large: every key comes, and goes again but for one in ten
+  if (kind < 4) {  // large: every key comes, and goes again; one row in 101 stays, never two of one key
     return sql.attempt(
         "BEGIN; INSERT INTO baskets (cookie, items) SELECT 'key' || n % 300, 1 FROM generate_series(1, "
-        "1200) AS n; DELETE FROM baskets WHERE id % 10 <> 0; COMMIT");
+        "1200) AS n; DELETE FROM baskets WHERE id % 101 <> 0; COMMIT");
   }
   std::string text = "BEGIN";
   for (std::uint64_t left = 1 + statements.below(4); left > 0; --left) {

@@ -82,7 +82,7 @@ class Reload(serving.ServeTest):
 
     def test_a_broken_file_is_told_of_once(self):
         process = self.serve()
-        self.write("list.mkg", b"nothing")
+        os.rename(self.write("bad.mkg", b"nothing"), self.dir / "list.mkg")  # at once: an empty file would be another failure
         self.wait_for(lambda: self.reloads(process, "failed") == 1, "a failed reload")
         time.sleep(1.5)  # longer than between two looks
         self.assertEqual(self.reloads(process, "failed"), 1)

@@ -474,7 +474,7 @@ OURS = {
         BF.CARD f => :0
         """,
     "items expire in a filter with a time to live": """
-        BF.RESERVE f 0.01 10 TTL 86400 => +OK
+        BF.RESERVE f 0.01 10 TTL 86400 SEED 0123456789abcdef0123456789abcdef => +OK
         BF.MADD f a b => *[:1 :1] | *[#t #t]
         BF.ADD f a => :0 | #f
         BF.EXISTS f a => :1 | #t
@@ -485,7 +485,7 @@ OURS = {
         BF.ADVANCE f 1000 => +OK
         BF.ADVANCE f foo => -ERR the time must be an integer: milliseconds since 1970
         BF.ADVANCE f 4102444800000 => -ERR the time is more than a day ahead of the server's clock
-        BF.RESERVE g 0.01 10 DELETABLE TTL 86400 RESOLUTION 7200 NONSCALING => +OK
+        BF.RESERVE g 0.01 10 DELETABLE TTL 86400 RESOLUTION 7200 NONSCALING SEED 0123456789abcdef0123456789abcdef => +OK
         BF.INFO g TTL => *["86400"] | %{+Time to live: ,86400.0}
         BF.MADD g a b a => *[:1 :1 :0] | *[#t #t #f]
         BF.REM g a a a b => *[:1 :1 :0 :1] | *[#t #t #f #t]

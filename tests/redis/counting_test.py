@@ -156,7 +156,7 @@ class ContractTest(OneServerTest):
 
     def test_an_item_that_two_filters_may_hold_stays(self):
         """The same item under one id, with a new sub-filter opened in between at that id."""
-        self.client.must("CBF.RESERVE", "f", "0.0001", 10, "EXPANSION", 1)
+        self.client.must("CBF.RESERVE", "f", "0.0001", 10, "EXPANSION", 1, "SEED", "0123456789abcdef" * 2)
         self.client.must("CBF.ADD", "f", "a", 7)
         self.client.must("CBF.ADD", "f", *(word for item in ITEMS[:9] for word in (item, 7)))
         self.client.must("CBF.ADD", "f", "a", 7)

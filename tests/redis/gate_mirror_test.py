@@ -189,7 +189,7 @@ class MirrorTest(RedisTest):
         server = self.start()
         client = server.client()
         self.fill(("a", 1), ("b", 0), ("c", 2))
-        self.build("--keys", "10000")
+        self.build("--keys", "100000")
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])  # nothing is known yet
         client.must("SET", f"{{{KEY}}}:{self.name()}", "what a sync that was killed left behind")
         self.mankai("sync", "--once", "b.mk", *self.mirror(server), says="loaded")

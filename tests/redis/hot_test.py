@@ -340,7 +340,7 @@ class ModelTest(OneServerTest):
 
     def test_counts_of_a_window(self):
         """Panes of a minute: an event counts until it is one window and at most a pane old."""
-        self.client.must("HOT.RESERVE", "w", "WINDOW", "8m", "MEMORY", 1 << 20)
+        self.client.must("HOT.RESERVE", "w", "WINDOW", "8m", "MEMORY", 1 << 20, "SEED", "0123456789abcdef" * 2)
         dice, now, panes = random.Random(SEED), START, {}
         for _ in range(2000 * ROUNDS):
             now += dice.randrange(3000)

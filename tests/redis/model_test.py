@@ -394,7 +394,8 @@ class ExpiringTest(RedisTest):
         primary, replica = self.start(tcp=True), self.start(tcp=True)
         replica.replicate(primary)
         client, there = primary.client(), replica.client()
-        client.must("BF.RESERVE", "f", "0.00001", 50, "TTL", self.TTL)
+        client.must("BF.RESERVE", "f", "0.000002", 50, "TTL", self.TTL)
+        late = set()  # found after they have expired
         added = {}  # item: moments before and after its last addition
         end = time.monotonic() + 3 * self.TTL
         while time.monotonic() < end:
@@ -413,8 +414,9 @@ class ExpiringTest(RedisTest):
             for item, known in zip(asked, found, strict=True):
                 if added[item][0] + self.TTL > after:
                     self.assertEqual(known, 1, item)
-                if added[item][1] + self.TTL * 14 / 13 + 0.01 < before:
-                    self.assertEqual(known, 0, item)
+                if known and added[item][1] + self.TTL * 14 / 13 + 0.01 < before:
+                    late.add(item)
+        self.assertLessEqual(len(late), 1, f"{late}: more than a false positive")
         replica.wait_for_primary(primary)
         self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, there)))
         self.assertLess(client.must("BF.INFO", "f", "FILTERS")[0], 10, "expired items free their room")
@@ -424,10 +426,10 @@ class ExpiringTest(RedisTest):
         primary, replica = self.start(tcp=True), self.start(tcp=True)
         replica.replicate(primary)
         client, there = primary.client(), replica.client()
-        client.must("BF.RESERVE", "f", "0.001", 500, "NONSCALING", "TTL", 2.6)
+        client.must("BF.RESERVE", "f", "0.001", 500, "NONSCALING", "TTL", 2600)
         client.must("BF.RESERVE", "centuries", "0.01", 100, "TTL", 3_153_600_000)
         client.must("BF.INSERT", "inserted", "TTL", 3_153_600_000, "ITEMS", "a")
-        for start in (0, 2000):
+        for number, start in enumerate((0, 2000), 1):
             full = "ERR non scaling filter is full"
             replies = client.must("BF.MADD", "f", *range(start, start + 1000))
             self.assertEqual(replies[-1], full)
@@ -437,7 +439,7 @@ class ExpiringTest(RedisTest):
             replica.wait_for_primary(primary)
             for key in ("f", "centuries", "inserted"):
                 self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", key) for each in (client, there)), key)
-            time.sleep(3)
+            client.must("BF.ADVANCE", "f", int(time.time() + 3000 * number) * 1000)
             self.assertLess(sum(client.must("BF.MEXISTS", "f", *range(start, start + 1000))), 20)
 
 

@@ -27,7 +27,7 @@ from client import PATIENCE, wait_for  # noqa: E402: the arguments are those of 
 from harness import MODULE, OneServerTest, RedisTest, main, needs_module  # noqa: E402
 from server import Cluster, free_port  # noqa: E402
 
-SMALL_FPR = "1e-7"  # so that no false positive disturbs a count of some thousand lines
+SMALL_FPR = "1e-7"  # so that no false positive disturbs a count of some thousand lines; for more lines, of a larger filter too
 
 
 def urls(count, start=0):
@@ -36,6 +36,12 @@ def urls(count, start=0):
 
 def waiting_bytes(pipe):
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def is_asleep(process):
+    """Every thread waits for something."""
+    return all(path.read_text().rpartition(")")[2].split()[0] == "S"
+               for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat"))
 
 
 def text_of(lines):
@@ -126,7 +132,7 @@ class OneServerRemoteTest(Commands, OneServerTest):
         for name, type_name in reserved.items():
             for options in ("&shards=3", ""):
                 with self.subTest(type=name, options=options):
-                    address = self.at(f"{name}{len(options)}", f"{options}&type={name}&keys=1000&fpr=1e-5")
+                    address = self.at(f"{name}{len(options)}", f"{options}&type={name}&keys=1M&fpr=1e-5")
                     self.mankai("add", address, lines=lines)
                     self.assertEqual(self.mankai("check", "--absent", address, lines=[*lines, "none"]), ["none"])
                     facts = json.loads("".join(self.mankai("info", "--json", address)))
@@ -340,7 +346,7 @@ class OneServerRemoteTest(Commands, OneServerTest):
     def test_processes_share_one_memory(self):
         """Each line is printed once in the fleet, whoever reads it first."""
         lines = urls(60_000)
-        for address in (self.at("one", "&keys=100k"), self.at("many", "&shards=8&keys=100k")):
+        for address in (self.at("one", "&keys=1M"), self.at("many", "&shards=8&keys=1M")):
             outputs = [[], []]
 
             def run(index, part, where=address, into=outputs):
@@ -435,7 +441,8 @@ class LostConnectionTest(Commands, RedisTest):
                 try:
                     process.stdin.write(b"b\nc\n")
                     process.stdin.flush()
-                    wait_for("it has read the lines", lambda pipe=process.stdin: waiting_bytes(pipe) == 0)
+                    wait_for("it has sent the lines and waits for an answer",
+                             lambda program=process: waiting_bytes(program.stdin) == 0 and is_asleep(program))
                     process.send_signal(signal.SIGINT)
                     out, said = process.communicate(timeout=PATIENCE)
                 finally:
@@ -476,7 +483,7 @@ class LostConnectionTest(Commands, RedisTest):
         server = self.start(appendonly="yes")
         lines = urls(300_000)
         (self.dir / "lines").write_text(text_of(lines))
-        address = f"unix:{server.socket}?key=f&keys=400k&fpr={SMALL_FPR}&shards=3"
+        address = f"unix:{server.socket}?key=f&keys=4M&fpr={SMALL_FPR}&shards=3"
         with open(self.dir / "out", "wb") as out, subprocess.Popen(
                 [MANKAI, "dedup", "--json", "--state", address], stdin=subprocess.PIPE, stdout=out,
                 stderr=subprocess.PIPE) as process:
@@ -705,11 +712,20 @@ class TlsTest(Commands, RedisTest):
             self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
                          "-days", "2", "-out", f"{name}.pem", "-extfile", f"{name}.ext")
 
+    def start_on_a_free_port(self):
+        for attempt in range(5):
+            port = free_port()
+            try:
+                self.start(tls_port=port, tls_cert_file=self.dir / "server.pem", tls_key_file=self.dir / "server.key",
+                           tls_ca_cert_file=self.dir / "ca.pem", tls_auth_clients="yes")
+                return port
+            except AssertionError as error:
+                if attempt == 4 or "bind: Address already in use" not in str(error):
+                    raise
+
     def test_certificates_are_checked(self):
         self.make_certificates()
-        port = free_port()
-        self.start(tls_port=port, tls_cert_file=self.dir / "server.pem", tls_key_file=self.dir / "server.key",
-                   tls_ca_cert_file=self.dir / "ca.pem", tls_auth_clients="yes")
+        port = self.start_on_a_free_port()
         shown = f"cert={self.dir}/client.pem&certkey={self.dir}/client.key"
         whole = f"cacert={self.dir}/ca.pem&{shown}"
         lines = urls(20_000) + ["z" * 1_000_000]
@@ -754,7 +770,7 @@ class ClusterRemoteTest(Commands, RedisTest):
 
     def test_shards_in_a_cluster(self):
         lines = urls(30_000)
-        address = f"redis://127.0.0.1:{self.servers[0].port}/seen?shards=16&keys=100k&fpr={SMALL_FPR}"
+        address = f"redis://127.0.0.1:{self.servers[0].port}/seen?shards=16&keys=1M&fpr={SMALL_FPR}"
         self.assertEqual(self.dedup(address, lines), lines)
         slots = {binascii.crc_hqx(str(shard).encode(), 0) % 16384 for shard in range(16)}
         self.assertEqual(len(slots), 16)

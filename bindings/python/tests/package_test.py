@@ -726,7 +726,7 @@ class ForkTest(FolderTest):
 class SeenTest(FolderTest):
     def test_first_yields_each_item_once(self):
         items = list(range(10000))
-        self.assertEqual(list(mankai.Seen(keys=20000, fpr=1e-6).first(iter(items))), items)
+        self.assertEqual(list(mankai.Seen(keys=20000, fpr=1e-6, seed="00000000000000010000000000000002").first(iter(items))), items)
         with mankai.ConfirmedSeen(self.folder / "seen.log", keys=20000) as exact:
             self.assertEqual(list(exact.first(iter(items))), items)
             self.assertEqual(len(exact), len(items))
@@ -891,7 +891,8 @@ class HotTest(FolderTest):
 class GuardTest(FolderTest):
     def test_build_check_change(self):
         (self.folder / "hosts.txt").write_text("0.0.0.0 evil.example\n# comment\n0.0.0.0 bad.example\n")
-        guard, report = mankai.Guard.build([self.folder / "hosts.txt", ["shop.example/malware"]], allow=[["ok.evil.example"]])
+        guard, report = mankai.Guard.build([self.folder / "hosts.txt", ["shop.example/malware"]], allow=[["ok.evil.example"]],
+                                           fpr=1e-9)
         self.assertEqual((report.rules_in_force, len(guard)), (3, 3))
         self.assertTrue(guard.blocked("http://cdn.EVIL.example./a"))
         verdict = guard.check("http://shop.example/x/%2e%2e/malware/a")
