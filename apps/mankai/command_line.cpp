@@ -102,10 +102,10 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
                                          (option.value == "DIR" ? " needs a folder's name" : " needs a file's name") +
                                          ", not an empty one");
     }
+    MANKAI_TRY(option.take(value));
     if (!option.is_positional() && !option.is_flag() && value.empty()) {
       return wrong_usage(subcommand, option.name + " needs a value, not an empty one");
     }
-    MANKAI_TRY(option.take(value));
   }
   return {};
 }

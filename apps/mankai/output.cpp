@@ -77,10 +77,10 @@ void Output::write_all(std::string_view bytes) {
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR && !(errno == EAGAIN && wait_until_writable(descriptor_))) {
-      failure_ = Error{.code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::out_of_space : ErrorCode::io,
-                       .os_error = errno,
-                       .detail = descriptor_ == STDOUT_FILENO ? "standard output: cannot write"
-                                                              : "standard error: cannot write"};
+      failure_ = Error{
+          .code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::out_of_space : ErrorCode::io,
+          .os_error = errno,
+          .detail = descriptor_ == STDOUT_FILENO ? "standard output: cannot write" : "standard error: cannot write"};
     }
   }
 }

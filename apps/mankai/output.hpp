@@ -12,8 +12,8 @@
 
 namespace mankai::command {
 
-/// Buffered standard output, or standard error. After a failed write it writes nothing more and finish() returns the error, so loops need
-/// not check every call.
+/// Buffered standard output, or standard error. After a failed write it writes nothing more and finish() returns the
+/// error, so loops need not check every call.
 class Output {
  public:
   explicit Output(int descriptor = STDOUT_FILENO) : descriptor_(descriptor) { buffer_.reserve(kBufferBytes); }

@@ -95,7 +95,8 @@ class Remover {
   RemovedKeys outcome_;
 };
 
-Result<void> summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left, const RemovedKeys& outcome) {
+Result<void> summarize(const RemoveRequest& request, std::optional<std::uint64_t> keys_left,
+                       const RemovedKeys& outcome) {
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);

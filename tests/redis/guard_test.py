@@ -419,7 +419,7 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         client.must("GUARD.BLOCK", "f", "ga")
         self.assertEqual(client.must("GUARD.BLOCK", "f", "tk", "id", "ml", "ga"), [1, 1, 1, 0])
         self.assertEqual(client.must("GUARD.BLOCK", "g", "evil.example", "ID", "1", "1"), [1, 1, 1, 0])
-        self.assertEqual(client.must("GUARD.BLOCK", "h", "a", "b", "id", "c"), [1, 1, 1, 1])
+        self.assertEqual(client.must("GUARD.BLOCK", "h", "a", "c", "b", "id"), [1, 1, 1, 1])
         self.assertEqual(client.must("GUARD.UNBLOCK", "h", "a", "id", "c", "d"), [1, 1, 1, 0])
         digests = client.must("DEBUG", "DIGEST-VALUE", "f", "g", "h")
         server.restart(kill=True)

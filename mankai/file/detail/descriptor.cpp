@@ -36,7 +36,8 @@ Result<struct stat> regular_status(const Descriptor& file, const std::string& pa
     return system_error(path + ": cannot inspect");
   }
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::io, path + (S_ISDIR(status.st_mode) ? ": is a directory; give a file" : ": is not a regular file"));
+    return fail(ErrorCode::io,
+                path + (S_ISDIR(status.st_mode) ? ": is a directory; give a file" : ": is not a regular file"));
   }
   return status;
 }

@@ -140,8 +140,7 @@ Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) 
 // Copies first: the header cannot change between check and use, and needs no alignment.
 Result<void> copy_header(std::span<const std::byte> bytes, std::uint64_t total_bytes, ImageHeader& header) {
   if (bytes.size() < sizeof(header)) {
-    return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) +
-                                        " bytes: too short to be a Mankai filter");
+    return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) + " bytes: too short to be a Mankai filter");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   return check_header(header, total_bytes);
