@@ -128,10 +128,17 @@ Result<void> place_positionals(const Subcommand& subcommand, const std::vector<s
 
 // CLI11 would take the next word as the value of "--name=".
 Result<void> check_values(const Subcommand& subcommand, const std::vector<std::string>& arguments) {
-  for (const Option& option : subcommand.options) {
-    if (!option.is_positional() && std::ranges::find(arguments, option.name + "=") != arguments.end()) {
-      return wrong_usage(subcommand, option.name + (option.is_flag() ? " takes no value" : " needs a value"));
+  bool is_value = false;
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    const auto option = std::ranges::find(subcommand.options, name, &Option::name);
+    const bool is_option = !is_value && option != subcommand.options.end() && !option->is_positional();
+    if (is_option && argument == name + "=") {
+      return wrong_usage(subcommand, name + (option->is_flag()               ? " takes no value"
+                                             : option->value_if_bare.empty() ? " needs a value"
+                                                                             : " needs a value after ="));
     }
+    is_value = is_option && argument == name && option->takes_next_word();
   }
   return {};
 }

@@ -57,7 +57,8 @@ class Output {
 
 /// Writes all output of a command and returns exit code 0. Errors: as Output::finish.
 [[nodiscard]] Result<int> write_output(std::string_view text);
-/// Writes what the user asked for, such as a summary, to standard error. Errors: as Output::finish.
+/// Writes what the user asked for, such as a summary, to standard error. Errors: as Output::finish, but none for a pipe
+/// that its reader closed.
 [[nodiscard]] Result<void> write_summary(std::string_view text);
 /// Writes to standard error without a buffer; errors are ignored.
 void write_error(std::string_view text);

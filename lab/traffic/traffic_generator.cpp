@@ -21,7 +21,7 @@ bool is_from_to(std::uint64_t value, std::uint64_t smallest, std::uint64_t large
 
 const char* problem_of(const TrafficOptions& options) {
   if (!is_from_to(options.events, TrafficOptions::kEventsMin, TrafficOptions::kEventsMax)) {
-    return "the number of events is out of range; give 1,000 to 1,000,000,000";
+    return "the number of events is out of range; give 1000 to 1e9";
   }
   if (options.start < Time() || options.start > detail::kLatestStart) {
     return "the start must be from 1970 to 2200";

@@ -44,8 +44,8 @@ std::unexpected<Error> unable(const KindDescription& kind, std::string_view what
       append_name(*each, able);
     }
   }
-  return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(kind.name) + " " + std::string(what) +
-                                               "; this is supported by: " + able);
+  return fail(ErrorCode::invalid_argument,
+              "a filter of kind " + std::string(kind.name) + " " + std::string(what) + "; supported by: " + able);
 }
 
 Result<void> check_can_share(const KindDescription& kind) {

@@ -95,7 +95,7 @@ struct KindDescription {
 /// Errors: not_found, with the names of all kinds.
 [[nodiscard]] Result<Kind> parse_kind(std::string_view name);
 
-/// The error "a filter of kind X WHAT; this is supported by: …", with the kinds for which `can` holds.
+/// The error "a filter of kind X WHAT; supported by: …", with the kinds for which `can` holds.
 [[nodiscard]] std::unexpected<Error> unable(const KindDescription& kind, std::string_view what,
                                             bool (*can)(const KindDescription&));
 

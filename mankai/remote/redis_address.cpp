@@ -244,7 +244,7 @@ Result<void> read_options(const AddressParser& parser, std::string_view options,
     MANKAI_ASSIGN(const std::string plain, parser.decoded(value));
     MANKAI_TRY(set(option, plain));
     if (std::ranges::find(given, option) != given.end()) {
-      return parser.refuse("option '" + std::string(option) + "' is given twice; give it once");
+      return parser.refuse("option '" + std::string(option) + "' is given twice");
     }
     given.push_back(option);
   }

@@ -74,8 +74,9 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window, Sharing sharing) {
   }
   if (info.has_time || info.key_shape == KeyShape::valued) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
-                                                 " is not supported here; use blocked-bloom, scalable-bloom or "
-                                                 "fading-fingerprints, or rotating-bloom with a window");
+                                                 " may need times or values, which are not given here; use "
+                                                 "blocked-bloom, scalable-bloom or fading-fingerprints, or "
+                                                 "rotating-bloom with a window");
   }
   // Processes that share a filter do not add what is there.
   if (!info.can_count || sharing == Sharing::processes) {

@@ -55,6 +55,7 @@ class Help(CommandTest):
         self.error("create", "f", "--keys", code=2, says="--keys needs a value")
         self.error("create", "f", "--keys=", "3", code=2, says="--keys needs a value")
         self.error("create", "f", "--json=", "--keys", "3", code=2, says="--json takes no value")
+        self.error("hot", "--match", "--keys=", "none.log", code=4, says="none.log")
         self.error("hot", "--match", "", "log", code=2, says="--match needs a value")
         self.error("hot", "--keys", "-", code=2, says="standard input")
         self.error("create", "f", "--keys", "1", "--keys", "2", code=2, says="--keys was given more than once")
@@ -650,10 +651,19 @@ class Streams(CommandTest):
                 self.assertIn(b"No space left", done.stderr)
 
     def test_a_summary_that_cannot_be_written_is_noticed(self):
-        for arguments in (["add", "--json", "f.mk", "x"], ["dedup", "--json", "text"], ["dedup", "--count", "text"]):
+        self.run_mankai("create", "c.mk", "--kind", "counting-bloom", "--keys", "10")
+        self.write("many", b"".join(b"%d\n" % number for number in range(3000)))
+        # Where nobody reads the summary, the exit code is that without one: overfull, absent.
+        for arguments, code in ((["add", "--json", "f.mk", "x"], 0), (["dedup", "--json", "--keys", "1000", "many"], 5),
+                                (["dedup", "--count", "text"], 0), (["remove", "--quiet", "--json", "c.mk", "x"], 1)):
             with self.subTest(arguments), open("/dev/full", "wb") as full:
                 done = subprocess.run([MANKAI, *arguments], cwd=self.dir, stdout=subprocess.PIPE, stderr=full, check=False)
                 self.assertEqual(done.returncode, 4)
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run([MANKAI, *arguments], cwd=self.dir, stdout=subprocess.PIPE, stderr=writer, check=False)
+                os.close(writer)
+                self.assertEqual(done.returncode, code)
 
     def test_a_closed_output_is_noticed_and_never_becomes_a_file_of_ours(self):
         for arguments in [*self.OUTPUTS, ["add", "f.mk", "x"]]:

@@ -1,6 +1,7 @@
 """`mankai guard serve` as a service: its start, its log, and what it tells the service manager."""
 import os
 import re
+import select
 import signal
 import socket
 
@@ -26,6 +27,8 @@ class Start(serving.ServeTest):
                 client.ask("/healthz")
                 self.stop(process)
             again = self.start("guard", "serve", "list.mkg", "--listen", f"127.0.0.1:{process.port}")
+            self.wait_for(lambda service=again: service.poll() is not None or select.select([service.stdout], [], [], 0)[0],
+                          "the service")
             if b"listening" in again.stdout.readline():
                 return
         self.fail(again.stderr.read().decode())

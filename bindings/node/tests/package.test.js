@@ -394,6 +394,7 @@ test('Guard answers, changes and is saved', async (t) => {
     [Answer.BLOCKED, Answer.OK, Answer.INVALID]);
   assert.deepEqual([...guard.blockedMany(pack(['http://evil.example/', '']), { invalid: false })], [1, 0]);
   await guard.save(file);
+  await mankai.verify(file);
   const writer = await Guard.open(file, { mode: 'w' });
   const reader = Guard.openSync(file);
   assert.equal(await writer.add(['new.example', 'evil.example']), 1);

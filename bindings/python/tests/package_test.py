@@ -908,6 +908,7 @@ class GuardTest(FolderTest):
         self.assertEqual(guard.blocked_many(iter(urls), invalid=False), [True, False, False, False])
         self.assertEqual(guard.check_many(urls)[0], mankai.Answer.BLOCKED)
         guard.save(self.folder / "g.mkg")
+        mankai.verify(self.folder / "g.mkg")
         with mankai.Guard.open(self.folder / "g.mkg", "w") as writer:
             reader = mankai.Guard.open(self.folder / "g.mkg")
             self.assertEqual(writer.add("new.example", "evil.example"), 1)

@@ -298,7 +298,7 @@ Result<void> take_bytes(GuardLookup& lookup, std::uint64_t offset, std::uint64_t
   LoadingGuard* const loading = lookup.found()->loading();
   if (loading == nullptr || loading->total_bytes != total || loading->received_bytes != offset ||
       data.size() > total - offset) {
-    return refuse("ERR unexpected offset or total: send the next piece of this load");
+    return refuse("ERR unexpected offset or total: send the next piece, or delete the key and begin at offset 0");
   }
   return append(*loading, data);
 }
