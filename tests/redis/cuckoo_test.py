@@ -204,13 +204,15 @@ class ExpiryTest(OneServerTest):
     def test_what_expires_leaves_room_at_the_limit_of_expansions(self):
         self.client.config("bf.cf-max-expansions", 2)
         self.addCleanup(self.client.config, "bf.cf-max-expansions", 32)
-        self.client.must("CF.RESERVE", "f", 1000, "TTL", 1000)
-        # The limit is checked once per command.
-        replies = self.client.pipeline([("CF.ADD", "f", f"item{number}") for number in range(3000)])
-        self.assertEqual(replies[-1], "Maximum expansions reached")
-        self.client.must("CF.ADVANCE", "f", int(time.time() + 2000) * 1000)
-        self.assertEqual(self.client.must("CF.ADD", "f", "another"), 1)
-        self.assertEqual(self.client.must("CF.EXISTS", "f", "another"), 1)
+        for room in (10, 1000):
+            self.client.must("CF.RESERVE", "f", room, "TTL", 1000, "SEED", "0123456789abcdef" * 2)
+            # The limit is checked once per command.
+            replies = self.client.pipeline([("CF.ADD", "f", f"item{number}") for number in range(3 * room)])
+            self.assertEqual(replies[-1], "Maximum expansions reached")
+            self.client.must("CF.ADVANCE", "f", int(time.time() + 2000) * 1000)
+            self.assertEqual(self.client.must("CF.ADD", "f", "another"), 1)
+            self.assertEqual(self.client.must("CF.EXISTS", "f", "another"), 1)
+            self.client.must("DEL", "f")
 
     def test_items_live_for_their_time(self):
         # Generations of half a second.

@@ -172,8 +172,9 @@ void replicate_added(const Call& call, const Adding& adding, std::span<String*> 
 
 // Whether so much has expired that an addition will hardly make the filter grow.
 bool has_room_of_expired(const Cuckoo& filter) noexcept {
-  constexpr double kRoomy = 0.9;
-  return filter.has_time() && filter.fill_ratio() < kRoomy;
+  constexpr double kRoomy = 0.95;  // of the capacity: a small filter grows before most of its slots are taken
+  return filter.has_time() &&
+         static_cast<double>(filter.taken_slots()) < kRoomy * static_cast<double>(filter.capacity_keys());
 }
 
 // Includes the sub-filters that the items may open.
