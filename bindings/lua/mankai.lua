@@ -66,6 +66,13 @@ local function check_text(text, what)
   end
 end
 
+-- As check_text, for texts that end at a zero byte in C.
+local function check_name(text, what)
+  if type(text) ~= "string" or text:find("\0", 1, true) then
+    error(what .. " is a string without zero bytes", 3)
+  end
+end
+
 -- Makes room for size[0] bytes, and returns whether there was too little.
 local function grow()
   if size[0] <= room then
@@ -99,7 +106,7 @@ Guard.close = close
 
 --- Opens a guard's file for checks. Workers of nginx share its bytes if the master opens it (init_by_lua).
 function Guard.open(path)
-  check_text(path, "a path")
+  check_name(path, "a path")
   local handles = ffi.new("mankai_guard*[1]")
   local code = library.mankai_guard_open_read(path, handles)
   return opened(Guard, code, handles, library.mankai_guard_close)
@@ -137,7 +144,7 @@ Filter.close = close
 
 --- Opens a filter's file for queries, while other processes may change it.
 function Filter.open(path)
-  check_text(path, "a path")
+  check_name(path, "a path")
   local handles = ffi.new("mankai_filter*[1]")
   local code = library.mankai_open_file_read(path, nil, handles)
   return opened(Filter, code, handles, library.mankai_close)
@@ -145,7 +152,7 @@ end
 
 --- Makes an empty filter in memory, of this worker only: "blocked-bloom:keys=1e6,fpr=0.01".
 function Filter.create(spec)
-  check_text(spec, "a spec")
+  check_name(spec, "a spec")
   local handles = ffi.new("mankai_filter*[1]")
   local code = library.mankai_create(spec, handles)
   return opened(Filter, code, handles, library.mankai_close)

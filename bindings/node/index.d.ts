@@ -135,7 +135,7 @@ export class Filter extends Handle {
   static openSync(path: Path, options?: FileOptions & { mode?: 'r' | 'w'; trustCells?: boolean }): Filter;
   /** A filter in memory from an image, which is checked completely. */
   static fromBytes(image: Uint8Array): Filter;
-  /** The image, which is also the content of the filter's file. It contains the seed, a secret. */
+  /** The image, for fromBytes; the filter's file has a footer behind it. It contains the seed, a secret. */
   toBytes(): Buffer;
   /** Writes a copy to a file, completely or not at all. */
   save(path: Path, options?: SaveOptions): Promise<void>;

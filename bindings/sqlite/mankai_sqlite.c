@@ -4,7 +4,7 @@
  * statement keeps the file that its first call found (as "auxiliary data" of a constant argument), so it sees one
  * content from its first row to its last, whatever happens to the file meanwhile. That first call looks whether the
  * cached file is still the one on the disk. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include <sqlite3ext.h>
 #include <stdbool.h>
@@ -81,7 +81,10 @@ static void report(sqlite3_context* context, int code) {
 static bool has_journal(const char* path) {
   static const char kSuffix[] = "-journal"; /* docs/formats/journal.md */
   char journal[4096];
-  const int bytes = snprintf(journal, sizeof journal, "%s%s", path, kSuffix);
+  struct stat status;
+  char* real = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? realpath(path, NULL) : NULL;
+  const int bytes = snprintf(journal, sizeof journal, "%s%s", real != NULL ? real : path, kSuffix);
+  free(real);
   return bytes < 0 || (size_t)bytes >= sizeof journal || access(journal, F_OK) == 0;
 }
 

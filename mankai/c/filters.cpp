@@ -6,6 +6,7 @@
 #include "mankai/c/detail/filter_handle.hpp"
 #include "mankai/c/detail/options.hpp"
 #include "mankai/c/mankai.h"
+#include "mankai/file/new_file.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/guard/guard_file.hpp"
 #include "mankai/store/filter_file.hpp"
@@ -107,7 +108,7 @@ int mankai_open_file_read(const char* path, const mankai_file_options* options, 
   return open_handle(filter, "filter", [&]() -> Result<std::unique_ptr<mankai_filter>> {
     MANKAI_TRY(check_given(path, "path"));
     MANKAI_ASSIGN(const auto request, request_of(options));
-    FilterSource source{.path = path, .trust = request.options.trust};
+    FilterSource source{.path = absolute_path(path), .trust = request.options.trust};
     MANKAI_ASSIGN(auto read, source.read());
     return handle_of<MemoryFilter>(std::move(read), std::move(source));
   });

@@ -5,6 +5,7 @@
 #include "mankai/c/detail/guard_handle.hpp"
 #include "mankai/c/detail/options.hpp"
 #include "mankai/c/mankai.h"
+#include "mankai/file/new_file.hpp"
 
 namespace mankai::c {
 
@@ -106,7 +107,7 @@ template <class Mode>
 int open_guard(const char* path, mankai_guard** guard, Mode mode) noexcept {
   return open_handle(guard, "guard", [&]() -> Result<std::unique_ptr<mankai_guard>> {
     MANKAI_TRY(check_given(path, "path"));
-    MANKAI_ASSIGN(auto file, GuardFile::open(path, mode));
+    MANKAI_ASSIGN(auto file, GuardFile::open(absolute_path(path), mode));
     return std::make_unique<mankai_guard>(std::move(file), mode);
   });
 }

@@ -142,7 +142,7 @@ MANKAI_API int mankai_create(const char* spec, mankai_filter** filter);
  * OUT_OF_SPACE. */
 MANKAI_API int mankai_from_image(const void* image, size_t bytes, mankai_filter** filter);
 
-/* Writes the filter's image to new memory; free it with mankai_free. The image is also the content of a filter's file.
+/* Writes the filter's image to new memory; free it with mankai_free. A filter's file has a footer behind the image.
  * Errors: OUT_OF_SPACE. */
 MANKAI_API int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -195,6 +196,12 @@ Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
     return may_be_new() ? Result<std::string>(path) : system_error(path + ": cannot follow its links");
   }
   return std::string(real.get());
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code failed;
+  const auto absolute = std::filesystem::absolute(path, failed);
+  return failed ? path : absolute.string();
 }
 
 FileMode mode_of(const std::string& path, FileCalls& calls) {

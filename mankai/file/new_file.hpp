@@ -73,6 +73,10 @@ class NewFile {
 /// Returns the file at the end of a chain of symbolic links; the path itself if it does not exist. Errors: io.
 [[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
 
+/// Returns the path from the root, for a file that is opened again, perhaps after the process has changed its folder;
+/// links stay. The path itself if the current folder is gone.
+[[nodiscard]] std::string absolute_path(const std::string& path);
+
 /// Returns the permissions of a file; empty if it does not exist.
 [[nodiscard]] FileMode mode_of(const std::string& path, FileCalls& calls = system_calls());
 

@@ -12,6 +12,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/file/file.hpp"
+#include "mankai/file/new_file.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "mankai/seen/detail/digest_run.hpp"
 #include "mankai/seen/detail/digest_table.hpp"
@@ -160,10 +161,12 @@ Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& pat
 
 class DigestLog::Impl {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& path, const DigestLogKeys& if_new,
+  [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& given, const DigestLogKeys& if_new,
                                                           const DigestLogOptions& options) {
     FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-    MANKAI_TRY(make_if_missing(path, if_new, calls, options.mode));
+    MANKAI_TRY(make_if_missing(given, if_new, calls, options.mode));
+    // Runs are beside the file itself, wherever a link to it is, and also after the process has changed its folder.
+    MANKAI_ASSIGN(const std::string path, resolve_links(given, calls));
     MANKAI_ASSIGN(auto lock, FileLock::acquire(path, calls));
     MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
     MANKAI_ASSIGN(auto header, read_header(file, path));

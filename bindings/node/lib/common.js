@@ -82,8 +82,8 @@ function choice(name, value, codes) {
 }
 
 function natural(name, value) {
-  if (typeof value === 'bigint' ? value < 0n || value >= 2n ** 64n : !(Number.isInteger(value) && value >= 0)) {
-    throw new TypeError(`${name} is an integer from 0, not ${String(value)}`);
+  if (typeof value === 'bigint' ? value < 0n || value >= 2n ** 64n : !(Number.isSafeInteger(value) && value >= 0)) {
+    throw new TypeError(`${name} is an integer from 0 (from 2^53 a BigInt), not ${String(value)}`);
   }
   return value;
 }
@@ -248,7 +248,7 @@ function runBatch(object, begin, commit, change) {
   } catch (error) {
     fail(error);
   }
-  return value.then(end).catch(fail);
+  return Promise.resolve(value).then(end).catch(fail);
 }
 
 /** Entries of the hottest keys. */

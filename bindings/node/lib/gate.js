@@ -16,6 +16,14 @@ class Maybe {
     return maybe.#state;
   }
 }
+/** The keys of a change as an array. */
+function listOf(name, keys) {
+  if (typeof keys === 'string' || ArrayBuffer.isView(keys) || typeof keys?.[Symbol.iterator] !== 'function') {
+    throw new TypeError(`${name} is an array of keys`);
+  }
+  return Array.from(keys);
+}
+
 const stateOf = Maybe.stateOf;
 delete Maybe.stateOf;
 
@@ -89,7 +97,7 @@ class Gate extends Queries {
   }
   apply(changes) {
     const o = withDefaults(changes, { inserted: [], removed: [], position: undefined, clears: false, mark: null });
-    core.gateApply(this.#handle, Array.from(o.inserted), Array.from(o.removed), natural('position', o.position), !!o.clears,
+    core.gateApply(this.#handle, listOf('inserted', o.inserted), listOf('removed', o.removed), natural('position', o.position), !!o.clears,
       text('mark', o.mark));
   }
   hold(key) {

@@ -193,15 +193,19 @@ class Hot extends Handle {
     return new Hot(OPENED, openHot(false, pathOf(path), options), options?.acceptFuture);
   }
 
-  #limitFuture() {
+  #hasLimit = false; // that must follow the clock
+
+  #limitFuture(at) {
+    if (at === undefined && !this.#hasLimit) return;
+    this.#hasLimit = true;
     core.hotAcceptUntil(this.#handle, Date.now() + this.#acceptFuture);
   }
   observe(key, at) {
-    if (at !== undefined) this.#limitFuture();
+    this.#limitFuture(at);
     core.hotObserve(this.#handle, key, at === undefined ? Date.now() : timeOf(at));
   }
   observeMany(keys, at) {
-    if (at !== undefined) this.#limitFuture();
+    this.#limitFuture(at);
     const all = arrayOfKeys(keys);
     core.hotObserveMany(this.#handle, all, timesOf(at ?? Date.now(), lengthOf(all)));
   }

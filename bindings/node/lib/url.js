@@ -44,7 +44,7 @@ function parse(raw, options) {
 
 function registrableDomain(host) {
   if (typeof host !== 'string') throw new TypeError('a canonical host is a string');
-  return host.slice(core.urlRegistrableDomain(host));
+  return Buffer.from(host).subarray(core.urlRegistrableDomain(host)).toString();
 }
 
 function ladderOf(raw, options, ladders, ladder, ofPaths) {

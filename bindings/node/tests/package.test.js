@@ -159,6 +159,8 @@ test('ids, times, values and the hottest', () => {
   numbered.add('c', { id: 3 });
   assert.equal(numbered.remove('a', { id: 1 }), Removal.REMOVED);
   assert.throws(() => numbered.update(['a', 'b'], { ids: [1] }), TypeError);
+  assert.throws(() => numbered.add('c', { id: 2 ** 64 }), TypeError);
+  assert.throws(() => numbered.update(['a'], { ids: [2 ** 53] }), TypeError);
   const hot = new Filter('decayed-top:bytes=65536');
   hot.update(['a', 'a', 'b'], { at: new Date(1.7e12) });
   hot.add('c', { at: 1.7e12 });
@@ -373,6 +375,14 @@ test('Hot counts, decays and lists', async (t) => {
   now.observe('future', Date.now() + 1e9);
   assert.equal(now.info.recordsInFuture, 1);
   assert.equal(now.top()[0].text, 'x');
+  // The limit follows the clock also for records without a time.
+  const soon = new Hot({ acceptFuture: 1 });
+  soon.observe('x', Date.now() - 1000);
+  const limit = Date.now() + 5;
+  while (Date.now() < limit);
+  soon.observe('x');
+  soon.observeMany(['x']);
+  assert.equal(soon.info.recordsInFuture, 0);
 });
 
 // ---- Guard ----
@@ -442,6 +452,10 @@ test('Gate and its followers', async (t) => {
   assert.equal(gate.counts.falsePositives, 1);
   assert.equal(gate.info.keys, 3);
   assert.throws(() => gate.apply({ position: 1 }), code('INVALID_ARGUMENT'));
+  for (const one of ['word', Buffer.from('word'), 5, null]) {
+    assert.throws(() => gate.apply({ inserted: one, position: 3 }), TypeError);
+    assert.throws(() => gate.apply({ removed: one, position: 3 }), TypeError);
+  }
   assert.throws(() => gate.report('a', {}), TypeError);
   await gate.save(file);
   const writer = await Gate.open(file);
@@ -500,6 +514,7 @@ test('URLs', () => {
     ['http://a.example/', null, url.canonical('http://b.example/%7e')]);
   const parsed = url.parse('https://a.b.co.uk:8443/x?y');
   assert.equal(parsed.registrableDomain, 'b.co.uk');
+  assert.equal(url.registrableDomain('b\u00fccher.example.co.uk'), 'example.co.uk');
   assert.deepEqual([parsed.scheme, parsed.host, parsed.authority, parsed.path, parsed.query, parsed.isIp],
     ['https', 'a.b.co.uk', 'a.b.co.uk:8443', '/x', '?y', false]);
   assert.equal(url.parse('http://127.0.0.1/').registrableDomain, '');

@@ -6,15 +6,22 @@ static int close_bloom(void* pointer) { return free_scaling_bloom(pointer) == 0 
 
 /* _open(capacity, error_rate, path, is_loaded) */
 static PyObject* bloom_open(PyObject* type, PyObject* arguments) {
-  unsigned capacity = 0;
+  unsigned long long capacity = 0;
   double error_rate = 0;
   PyObject* path = NULL;
   int is_loaded = 0;
-  if (!PyArg_ParseTuple(arguments, "IdO&p", &capacity, &error_rate, PyUnicode_FSConverter, &path, &is_loaded)) {
+  if (!PyArg_ParseTuple(arguments, "O&dO&p", mankai_uint64, &capacity, &error_rate, PyUnicode_FSConverter, &path,
+                        &is_loaded)) {
     return NULL;
   }
-  scaling_bloom_t* bloom = is_loaded != 0 ? new_scaling_bloom_from_file(capacity, error_rate, PyBytes_AsString(path))
-                                          : new_scaling_bloom(capacity, error_rate, PyBytes_AsString(path));
+  if (capacity > UINT_MAX) {
+    PyErr_SetString(PyExc_OverflowError, "a capacity is at most 2^32 - 1");
+    Py_DECREF(path);
+    return NULL;
+  }
+  scaling_bloom_t* bloom = is_loaded != 0
+                               ? new_scaling_bloom_from_file((unsigned)capacity, error_rate, PyBytes_AsString(path))
+                               : new_scaling_bloom((unsigned)capacity, error_rate, PyBytes_AsString(path));
   PyObject* made = bloom != NULL ? mankai_new_handle((PyTypeObject*)type, bloom, close_bloom, false)
                                  : PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path));
   Py_DECREF(path);
@@ -27,7 +34,7 @@ static PyObject* bloom_open(PyObject* type, PyObject* arguments) {
     PyObject* object = NULL;                                                                    \
     unsigned long long id = 0;                                                                  \
     int result = 0;                                                                             \
-    if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) {                                     \
+    if (!PyArg_ParseTuple(arguments, "OO&", &object, mankai_uint64, &id)) {                     \
       return NULL;                                                                              \
     }                                                                                           \
     ONE_KEY(self, object, (result = scaling_bloom_##name(pointer, key.data, key.bytes, id), 0)) \

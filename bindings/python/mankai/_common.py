@@ -137,7 +137,10 @@ def microseconds(when: Any) -> int:
             raise ValueError("a datetime without a time zone; use datetime.now(timezone.utc)")
         return (when - _EPOCH) // _MICROSECOND
     if type(when).__name__ == "datetime64":
-        return int(when.astype("datetime64[us]").astype("int64"))
+        time_us = int(when.astype("datetime64[us]").astype("int64"))
+        if time_us == _NOT_A_TIME:
+            raise ValueError("NaT is not a time")
+        return time_us
     return round(when * 1_000_000)
 
 
@@ -161,12 +164,23 @@ def times_us(at: Any, count: int = 0) -> Any:
     if hasattr(at, "dtype") and at.ndim:
         refuse_masked(at)
         if at.dtype.kind == "M":
-            return at.astype("datetime64[us]").astype("int64")
+            times = at.astype("datetime64[us]").astype("int64")
+            if (times == _NOT_A_TIME).any():
+                raise ValueError("NaT is not a time")
+            return times
         numpy = sys.modules["numpy"]
-        return numpy.rint(at.astype("float64") * 1e6).astype("int64")
+        times = numpy.rint(at.astype("float64") * 1e6)
+        if not (abs(times) < 2.0**63).all():  # nor NaN
+            raise OverflowError("a time is not a number of seconds that microseconds of 64 bits can hold")
+        return times.astype("int64")
     if isinstance(at, (list, tuple, array.array)):
         return array.array("q", [microseconds(one) for one in at])
     return array.array("q", [microseconds(at)]) * count
+
+
+def refuse_one_key(keys: Any) -> None:
+    if isinstance(keys, (str, bytes, bytearray, memoryview)):
+        raise TypeError("one key where many are expected; put it into a list")
 
 
 def length_of(keys: Any) -> int:
@@ -179,3 +193,4 @@ def length_of(keys: Any) -> int:
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+_NOT_A_TIME = -(2**63)  # numpy's NaT

@@ -169,7 +169,7 @@ class Filter(_core.Filter):
         return cls._from_bytes(image)
 
     def to_bytes(self) -> bytes:
-        """Returns the filter's image, which is also the content of its file."""
+        """Returns the filter's image, for from_bytes. Its file has a footer behind the image."""
         return self._to_bytes()
 
     def save(self, path: Any, *, replace: bool = False) -> None:

@@ -7,7 +7,7 @@ import threading
 from typing import Any, Awaitable, Callable, Iterable, Iterator, TypeVar
 
 from . import _core
-from ._common import duration_us, durability_code, given
+from ._common import duration_us, durability_code, given, refuse_one_key
 
 T = TypeVar("T")
 
@@ -105,6 +105,8 @@ class Gate(_Queries, _core.Gate):
         A row whose key changed is in both lists. clears: all earlier rows were deleted. mark: at most 10 characters, stored.
         Errors: InvalidArgument for a position before the gate's.
         """
+        for keys in (inserted, removed):
+            refuse_one_key(keys)
         self._apply([_key(key) for key in inserted], [_key(key) for key in removed], position, clears, mark)
 
     @contextlib.contextmanager

@@ -110,7 +110,9 @@ class Guard(_core.Guard):
                 if isinstance(source, (str, os.PathLike)):
                     builder._add_list(None, source, _FORMATS[format], is_allowed, column)
                 else:
-                    lines = [line.encode() if isinstance(line, str) else bytes(line) for line in source]
+                    if isinstance(source, (bytes, bytearray, memoryview)):
+                        raise TypeError("a list is a path or an iterable of rules, not bytes; put a rule into a list")
+                    lines = [line.encode() if isinstance(line, str) else bytes(memoryview(line)) for line in source]
                     text = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
                     builder._add_list(text, None, _FORMATS[format], is_allowed, column)
         report = BuildReport(**builder._report())

@@ -248,21 +248,20 @@ class Hot(_core.Hot):
         return made
 
     _accept_future: int | None = None
+    _has_limit = False  # that must follow the clock
 
     def observe(self, key: Any, /, at: Any = None) -> None:
         """Counts a key once. at: its time [default: now]."""
-        if at is None:
-            self._observe(key, now_us())
-            return
-        self._limit_future()
-        self._observe(key, microseconds(at))
+        if at is not None or self._has_limit:
+            self._limit_future()
+        self._observe(key, now_us() if at is None else microseconds(at))
 
     def observe_many(self, keys: Any, at: Any = None) -> None:
         """Counts keys in order. at: one time, or an array of shape (n,): seconds, datetimes or numpy.datetime64."""
+        if at is not None or self._has_limit:
+            self._limit_future()
         if at is None:
             at = now_us() / 1e6
-        else:
-            self._limit_future()
         if not is_array(keys):
             keys = list(keys)
         keys = prepare(keys)
@@ -272,6 +271,7 @@ class Hot(_core.Hot):
 
     def _limit_future(self) -> None:
         if self._accept_future is not None:
+            self._has_limit = True
             self._accept_until(now_us() + self._accept_future)
 
     def top(self, n: int = 20) -> list[Entry]:

@@ -855,6 +855,35 @@ class SeenTest(FolderTest):
         with mankai.ConfirmedSeen(path) as seen:
             self.assertEqual(list(seen.first(["new 0", "newest", "newest"])), ["newest"])
 
+    def test_a_process_may_change_its_folder(self):
+        (self.folder / "elsewhere").mkdir()
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            mankai.Guard.build([["listed.example"]], exact=True)[0].save("g.mkg")
+            gate = mankai.Gate(keys=100)
+            gate.apply(position=1)
+            gate.save("gate.mk")
+            mankai.Filter.create("f.mk", keys=100).close()
+            mankai.ConfirmedSeen("seen.log").close()
+            os.symlink("seen.log", "link.log")
+            with (mankai.ConfirmedSeen("link.log") as seen, mankai.Guard.open("g.mkg", "w") as guard,
+                  mankai.Filter.open("f.mk") as reader, mankai.GateFollower.open("gate.mk") as follower):
+                os.chdir("elsewhere")
+                for start in range(0, 360_000, 60_000):  # enough for a run
+                    seen.observe_many(range(start, start + 60_000))
+                    seen.commit()
+                self.assertEqual(guard.add("added.example"), 1)
+                self.assertFalse(reader.refresh())
+                self.assertFalse(follower.refresh())
+            self.assertEqual(os.listdir("."), [])
+            os.chdir("..")
+            with mankai.ConfirmedSeen("seen.log") as seen:
+                self.assertEqual(len(seen), 360_000)
+            self.assertTrue(mankai.Guard.open("g.mkg").blocked("http://added.example/"))
+        finally:
+            os.chdir(before)
+
 
 class HotTest(FolderTest):
     def test_the_hottest_and_their_counts(self):
@@ -870,6 +899,13 @@ class HotTest(FolderTest):
             self.assertEqual([entry.text for entry in hot.above(4)], ["a"])
             hot.observe("future", at=start + 10**9)
             self.assertEqual(hot.info["records_in_future"], 1)
+        # The limit follows the clock also for records without a time.
+        soon = mankai.Hot(half_life=600, accept_future=0.001)
+        soon.observe("a", at=start)
+        time.sleep(0.01)
+        soon.observe("a")
+        soon.observe_many(["a"])
+        self.assertEqual(soon.info["records_in_future"], 0)
         with mankai.Hot(path) as hot:
             self.assertEqual(hot.top(1)[0].key, b"a")
             self.assertEqual(len(hot), 17)
@@ -884,6 +920,10 @@ class HotTest(FolderTest):
                          {"a": start, "b": start + datetime.timedelta(seconds=1)})
         with self.assertRaises(ValueError):
             hot.observe_many(["a"], at=[1.0, 2.0])
+        for wrong in (numpy.array([numpy.nan]), numpy.array([numpy.inf]), numpy.array([1e15]),
+                      numpy.array(["NaT"], dtype="datetime64[s]"), numpy.datetime64("NaT")):
+            with self.assertRaises((ValueError, OverflowError)):
+                hot.observe_many(["a"], at=wrong)
         hot.observe_many(["c", "d"], at=numpy.datetime64("2026-01-01T00:00:01"))
         self.assertEqual({entry.text for entry in hot.top(4) if entry.last_seen > start}, {"b", "c", "d"})
 
@@ -894,6 +934,9 @@ class GuardTest(FolderTest):
         guard, report = mankai.Guard.build([self.folder / "hosts.txt", ["shop.example/malware"]], allow=[["ok.evil.example"]],
                                            fpr=1e-9)
         self.assertEqual((report.rules_in_force, len(guard)), (3, 3))
+        for wrong in ([b"hosts.txt"], [[7]]):
+            with self.assertRaises(TypeError):
+                mankai.Guard.build(wrong)
         self.assertTrue(guard.blocked("http://cdn.EVIL.example./a"))
         verdict = guard.check("http://shop.example/x/%2e%2e/malware/a")
         self.assertTrue(verdict)
@@ -969,6 +1012,11 @@ class GateTest(FolderTest):
         self.assertTrue(all(gate.maybe(key) for key in (b"bytes", b"view", b"array")))
         with self.assertRaisesRegex(TypeError, "a key is str"):
             gate.apply(inserted=[1.5], position=4)
+        for one in ("cookie", b"cookie"):
+            with self.assertRaisesRegex(TypeError, "one key"):
+                gate.apply(inserted=one, position=4)
+            with self.assertRaisesRegex(TypeError, "one key"):
+                gate.apply(removed=one, position=4)
 
     def test_a_follower_follows(self):
         path = self.folder / "gate.mk"
@@ -1032,6 +1080,10 @@ class DabloomsTest(FolderTest):
         self.assertIn("other", again)
         with self.assertRaises(TypeError):
             pydablooms.Dablooms(1000)
+        with self.assertRaises(OverflowError):
+            pydablooms.Dablooms(2**32 + 1000, 0.01, path)
+        with self.assertRaises(mankai.InvalidArgument):
+            again.add("x", 2**64 + 5)
         with self.assertRaises(OSError):
             pydablooms.load_dabloom(1000, 0.05, str(self.folder / "none"))
 

@@ -136,8 +136,12 @@ class FreshnessTest(ExtensionTest):
     def test_keys_in_the_journal_of_a_writer_are_found(self):
         writer = self.files.create(self.path, ["a"])
         self.assertEqual((self.contains("a"), self.contains("b"), self.contains("c")), (1, 0, 0))
+        link = str(self.folder / "link.mk")
+        os.symlink(self.path, link)
+        self.assertEqual(self.one("SELECT mankai_contains(?, 'b')", link), 0)
         self.files.add(writer, ["b"])
         self.assertEqual((self.contains("a"), self.contains("b"), self.contains("c")), (1, 1, 0))
+        self.assertEqual(self.one("SELECT mankai_contains(?, 'b')", link), 1)
         self.files.add(writer, ["c"])
         self.files.close(writer)
         self.assertEqual((self.contains("a"), self.contains("b"), self.contains("c")), (1, 1, 1))
