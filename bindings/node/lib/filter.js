@@ -9,8 +9,6 @@ const {
 /** Result of removing a key. All but REMOVED: nothing has changed. */
 const Removal = Object.freeze({ REMOVED: 0, ABSENT: 1, AMBIGUOUS: 2, BELOW_IDS: 3, STUCK: 4 });
 
-const FILE = { durability: 'interval', interval: 1000 };
-
 /** The spec of options such as {kind, keys, fpr, growth}: those of the kind are in camel case. */
 function specOf(given) {
   if (typeof given === 'string') return text('a spec', given);
@@ -28,7 +26,7 @@ function specOf(given) {
 }
 
 function createWith(isAsync, path, given) {
-  const { replace, durability = FILE.durability, interval = FILE.interval, ...options } = typeof given === 'string' ? {} : { ...given };
+  const { replace, durability = 'interval', interval = 1000, ...options } = typeof given === 'string' ? {} : { ...given };
   const spec = specOf(typeof given === 'string' ? given : options);
   return core.filterCreateFile(isAsync, pathOf(path), spec, durabilityCode(durability),
     setting(duration, 'interval', interval), !!replace);

@@ -2,7 +2,7 @@
 // Gate and GateFollower: is there anything to fetch?
 
 const {
-  Handle, OPENED, core, duration, durabilityCode, natural, number, pathOf, setting, text, withDefaults,
+  Handle, OPENED, arrayOfKeys, core, duration, durabilityCode, natural, number, pathOf, setting, text, withDefaults,
 } = require('./common.js');
 
 /** The answer "maybe" of a gate: pass it to report() if the database has no row. */
@@ -16,16 +16,15 @@ class Maybe {
     return maybe.#state;
   }
 }
-/** The keys of a change as an array. */
-function listOf(name, keys) {
-  if (typeof keys === 'string' || ArrayBuffer.isView(keys) || typeof keys?.[Symbol.iterator] !== 'function') {
-    throw new TypeError(`${name} is an array of keys`);
-  }
-  return Array.from(keys);
-}
-
 const stateOf = Maybe.stateOf;
 delete Maybe.stateOf;
+
+/** The keys of a change as an array; packed keys are a TypeError. */
+function listOf(keys) {
+  const all = arrayOfKeys(keys);
+  if (typeof all[Symbol.iterator] !== 'function') throw new TypeError('the keys of a change are an array or an iterable');
+  return Array.from(all);
+}
 
 /** Ends what Gate.hold began. */
 class Hold extends Handle {
@@ -97,7 +96,7 @@ class Gate extends Queries {
   }
   apply(changes) {
     const o = withDefaults(changes, { inserted: [], removed: [], position: undefined, clears: false, mark: null });
-    core.gateApply(this.#handle, listOf('inserted', o.inserted), listOf('removed', o.removed), natural('position', o.position), !!o.clears,
+    core.gateApply(this.#handle, listOf(o.inserted), listOf(o.removed), natural('position', o.position), !!o.clears,
       text('mark', o.mark));
   }
   hold(key) {

@@ -452,10 +452,13 @@ test('Gate and its followers', async (t) => {
   assert.equal(gate.counts.falsePositives, 1);
   assert.equal(gate.info.keys, 3);
   assert.throws(() => gate.apply({ position: 1 }), code('INVALID_ARGUMENT'));
-  for (const one of ['word', Buffer.from('word'), 5, null]) {
+  for (const one of ['word', Buffer.from('word'), 5, null, pack(['word'])]) {
     assert.throws(() => gate.apply({ inserted: one, position: 3 }), TypeError);
     assert.throws(() => gate.apply({ removed: one, position: 3 }), TypeError);
   }
+  gate.apply({ inserted: new BigInt64Array([11n]), position: 2 });
+  assert.ok(gate.maybe(11));
+  gate.apply({ removed: new Set([11]), position: 2 });
   assert.throws(() => gate.report('a', {}), TypeError);
   await gate.save(file);
   const writer = await Gate.open(file);

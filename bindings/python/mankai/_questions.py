@@ -252,14 +252,12 @@ class Hot(_core.Hot):
 
     def observe(self, key: Any, /, at: Any = None) -> None:
         """Counts a key once. at: its time [default: now]."""
-        if at is not None or self._has_limit:
-            self._limit_future()
+        self._limit_future(at)
         self._observe(key, now_us() if at is None else microseconds(at))
 
     def observe_many(self, keys: Any, at: Any = None) -> None:
         """Counts keys in order. at: one time, or an array of shape (n,): seconds, datetimes or numpy.datetime64."""
-        if at is not None or self._has_limit:
-            self._limit_future()
+        self._limit_future(at)
         if at is None:
             at = now_us() / 1e6
         if not is_array(keys):
@@ -269,8 +267,8 @@ class Hot(_core.Hot):
 
     update = observe_many
 
-    def _limit_future(self) -> None:
-        if self._accept_future is not None:
+    def _limit_future(self, at: Any) -> None:
+        if self._accept_future is not None and (at is not None or self._has_limit):
             self._has_limit = True
             self._accept_until(now_us() + self._accept_future)
 
