@@ -183,8 +183,13 @@ class Measures:
         return self._batch_costs(200_000_000, 2_000_000, "beyond cache: ")
 
     def grown(self):
+        """The limit is a filter of about as much memory that has not grown: an item has one line in it."""
         with self._start() as server:
             client = server.client()
+            client.must("BF.RESERVE", "f", FPR, 5_000_000, "NONSCALING")
+            send(client, batches("BF.MADD", 0, 2_000_000))
+            line = cost(client, "bf.exists", singles("BF.EXISTS", 0, SINGLES), SINGLES, PIPELINED)
+            client.must("DEL", "f")
             client.must("BF.RESERVE", "f", FPR, 1000, "EXPANSION", 2)
             send(client, batches("BF.MADD", 0, 2_000_000))
             (slices,) = client.must("BF.INFO", "f", "FILTERS")
@@ -192,7 +197,7 @@ class Measures:
             strange = cost(client, "bf.exists", singles("BF.EXISTS", 5_000_000, SINGLES), SINGLES, PIPELINED)
             many = cost(client, "bf.mexists", batches("BF.MEXISTS", 1_900_000, 200_000), 200_000)
             return {"grown: sub-filters": slices, "grown: exists, known": known, "grown: exists, strange": strange,
-                    "grown: mexists": many}
+                    "grown: mexists": many, "limit: exists, one line": line}
 
     def single(self):
         """In a filter that was just made, whose memory is touched for the first time, and in one that is half full."""

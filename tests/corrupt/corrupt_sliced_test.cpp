@@ -309,7 +309,7 @@ std::vector<Forgery> forged_outers() {
       {"growth too large", "growth", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
       {"a later layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{3} << 48; },
        ErrorCode::unsupported_version},
-      {"a later bound", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{2} << 32; },
+      {"a later bound", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{3} << 32; },
        ErrorCode::unsupported_version},
       {"no capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = 0; }},
       {"impossible capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = ~std::uint64_t{0}; }},

@@ -647,14 +647,14 @@ class ContractTest(OneServerTest):
 
     @in_both_protocols
     def test_debug_says_a_line_for_the_whole_and_one_for_each_filter(self, client):
-        client.must("BF.RESERVE", "f", "0.000001", 4)
-        client.must("BF.MADD", "f", *range(5))
+        client.must("BF.RESERVE", "f", "0.00000012", 4)
+        client.must("BF.MADD", "f", *range(13))
         whole, *filters = client.must("BF.DEBUG", "f")
-        self.assertEqual(whole, b"size:5")
-        self.assertEqual(len(filters), 2)
-        for line, capacity, size in zip(filters, (4, 8), (4, 1), strict=True):
+        self.assertEqual(whole, b"size:13")
+        # 1/2, 1/6 and 1/12 of the error.
+        for line, *words in zip(filters, (4, 8, 16), (4, 8, 1), (b"6e-08", b"2e-08", b"1e-08"), strict=True):
             self.assertRegex(line, rb"\Abytes:\d+ bits:\d+ hashes:\d+ hashwidth:64 "
-                                   rb"capacity:%d size:%d ratio:\S+\Z" % (capacity, size))
+                                   rb"capacity:%d size:%d ratio:%s\Z" % tuple(words))
 
 
 def chunks_of(client, key):

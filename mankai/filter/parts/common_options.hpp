@@ -98,14 +98,13 @@ constexpr OptionOf<Options> tightening_option() {
   return ratio_option<Options, &Options::tightening, 1, true>(
       "tightening", "R", "Ratio of the rate of each sub-filter to that of the one before [default: 0.7].");
 }
-inline constexpr std::array kFprBounds = {FprBound::total, FprBound::first};
-inline constexpr std::array<std::string_view, 2> kFprBoundNames = {"total", "first"};
 template <class Options>
 constexpr OptionOf<Options> bound_option() {
   return choice_option<Options, &Options::bound, kFprBounds, kFprBoundNames>(
       "bound", "WHAT",
-      "What the rate bounds: total, the whole filter however far it grows, or first, its first sub-filter only "
-      "[default: total].");
+      "What the rate bounds: total, the whole filter however far it grows; gradual, the same in less memory after "
+      "seven "
+      "doublings, and in more before; or first, its first sub-filter only [default: total].");
 }
 
 }  // namespace mankai

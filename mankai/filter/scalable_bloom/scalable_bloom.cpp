@@ -138,7 +138,7 @@ Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
 
 Result<void> ScalableBloom::check_header(const ImageHeader& header) {
   const auto params = params_in<Params>(header);
-  if (params.bound > static_cast<std::uint32_t>(FprBound::first)) {
+  if (params.bound >= kFprBounds.size()) {
     return fail(ErrorCode::unsupported_version,
                 "bound " + std::to_string(params.bound) + " at offset 76 of a later library: use a newer one");
   }

@@ -154,8 +154,7 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& m
 
 Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {
   const Params params = params_in<Params>(header);
-  if (params.bound > static_cast<std::uint16_t>(FprBound::first) ||
-      params.layout > static_cast<std::uint16_t>(CountingLayout::dablooms)) {
+  if (params.bound >= kFprBounds.size() || params.layout > static_cast<std::uint16_t>(CountingLayout::dablooms)) {
     return fail(ErrorCode::unsupported_version, "bound " + std::to_string(params.bound) + " or layout " +
                                                     std::to_string(params.layout) +
                                                     " at offset 76 of a later library: use a newer one");

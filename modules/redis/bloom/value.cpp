@@ -19,7 +19,7 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   if (settings.is_nonscaling) {
     return {.factor = 1, .tightening = TinyBloom::kTightening, .bound = FprBound::first};
   }
-  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = FprBound::total};
+  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = FprBound::gradual};
 }
 
 template <class Filter>

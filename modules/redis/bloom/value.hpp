@@ -3,8 +3,9 @@
 /// The filter behind a BF.* key: a Bloom filter that grows or, if nonscaling, refuses new keys when it is full. Filters
 /// that are deletable or whose items expire are cuckoo filters.
 ///
-/// RedisBloom's growth is ours with a tightening of 1/2: slice i has the rate error / 2^(i+1), so that the whole stays
-/// below the error. A nonscaling filter is one slice with the rate `error`.
+/// Slice i of a filter that grows has the rate error / ((i+1) (i+2)), so that the whole stays below the error: that is
+/// RedisBloom's rate in the first slice, and many slices take less memory than with its error / 2^(i+1), which filters
+/// of older dumps keep. A nonscaling filter is one slice with the rate `error`.
 ///
 /// A deletable filter counts each addition, also of a key that is found: the key may be a false positive, and without a
 /// unit of its own it would be lost when the keys that it was mistaken for are removed. So a key must be removed as
