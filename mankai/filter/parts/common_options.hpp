@@ -102,9 +102,8 @@ template <class Options>
 constexpr OptionOf<Options> bound_option() {
   return choice_option<Options, &Options::bound, kFprBounds, kFprBoundNames>(
       "bound", "WHAT",
-      "What the rate bounds: total, the whole filter however far it grows; gradual, the same in less memory after "
-      "seven "
-      "doublings, and in more before; or first, its first sub-filter only [default: total].");
+      "What the rate bounds: total, the whole filter however far it grows; gradual, the same, in less memory after "
+      "eight doublings and in more before; or first, its first sub-filter only [default: total].");
 }
 
 }  // namespace mankai

@@ -6,11 +6,10 @@
 /// Formula: slice i has n s^i keys at the rate p_i; total rate F = 1 - Π(1 - p_i) <= Σ p_i. Three conventions for p_i:
 ///   - `total` (default): p_i = F (1 - r) r^i, whose sum is F. At r = 0.5 that is dablooms' code, F 0.5^(i+1).
 ///   - `first`: p_i = F r^i, as dablooms' article has it: the sum is F / (1 - r), ten times F at its r = 0.9.
-///   - `gradual`: p_i = F a / ((i + a) (i + a + 1)) with a = r / (1 - r), whose sum is F, and whose first rate is that
-///   of
-///     `total`. As it falls as 1/i², not as r^i, many sub-filters take fewer bits: at 1% and r = 0.5, doubling, 1, 3,
-///     7, 11 and 17 full ones take 11.6, 15.0, 20.2, 23.9 and 28.0 bits per key; with `total` 11.6, 14.1, 22.2, 35.6
-///     and 73.1.
+///   - `gradual`: p_i = F a / ((i + a) (i + a + 1)) with a = r / (1 - r), whose sum is F, too, and whose first rate is
+///     that of `total`. As it falls as 1/i², not as r^i, many sub-filters take fewer bits: at 1% and r = 0.5, doubling,
+///     1, 3, 7, 11 and 17 full ones take 11.6, 15.0, 20.2, 23.9 and 28.0 bits per key; with `total` 11.6, 14.1, 22.2,
+///     35.6 and 73.1.
 /// p_i is at least kMinSliceFpr: lower rates cost hundreds of bits per key, and 4096 sub-filters at this rate add 4e-5.
 
 #include <array>
