@@ -176,8 +176,8 @@ constexpr OptionOf<Options> choice_option(std::string_view name, std::string_vie
             const auto found = std::ranges::find(names, text);
             if (found == names.end()) {
               std::string known;
-              for (const std::string_view each : names) {
-                known += (known.empty() ? "" : " or ") + std::string(each);
+              for (const std::string_view& each : names) {
+                known += (known.empty() ? "" : &each == &names.back() ? " or " : ", ") + std::string(each);
               }
               return detail::bad(what, text, known);
             }
