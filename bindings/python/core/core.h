@@ -19,7 +19,7 @@
 PyObject* mankai_raise(int code);
 /* Raise mankai.Closed and mankai.Busy. Return NULL. */
 void* mankai_raise_closed(void);
-void* mankai_raise_busy(void);
+void* mankai_raise_busy(const char* text);
 int mankai_add_errors(PyObject* module);
 
 /* Converts the outcome of a call that returns nothing. */
@@ -61,11 +61,14 @@ static inline void* pointer_of(PyObject* self) {
 /* The calls of this process: threads that were in one at a fork are not in the child. */
 Py_ssize_t* mankai_calls_of(PyObject* self);
 
-/* Between these two the interpreter's lock is released, and close() of the object raises. */
+/* The end of a call, for which close() may wait. */
+void mankai_call_ended(PyObject* self);
+
+/* Between these two the interpreter's lock is released, and close() of the object waits. */
 #define BEGIN_WAITING(self)            \
   ++*mankai_calls_of((PyObject*)self); \
   Py_BEGIN_ALLOW_THREADS
-#define END_WAITING(self) Py_END_ALLOW_THREADS--* mankai_calls_of((PyObject*)self);
+#define END_WAITING(self) Py_END_ALLOW_THREADS mankai_call_ended((PyObject*)self);
 
 /* ---- Keys (keys.c) ---- */
 

@@ -60,8 +60,8 @@ void* mankai_raise_closed(void) {
   return NULL;
 }
 
-void* mankai_raise_busy(void) {
-  PyErr_SetString(busy_error, "another thread is in a call with this object; close it when that call has returned");
+void* mankai_raise_busy(const char* text) {
+  PyErr_SetString(busy_error, text);
   return NULL;
 }
 
@@ -131,6 +131,6 @@ int mankai_add_errors(PyObject* module) {
   }
   closed_error = make_error(module, "Closed", "closed", PyExc_ValueError, "The object was closed.");
   busy_error = make_error(module, "Busy", "busy", PyExc_RuntimeError,
-                          "Another thread is in a call with the object, or a batch of it is open.");
+                          "A batch of the object is open.");
   return closed_error != NULL && busy_error != NULL ? 0 : -1;
 }

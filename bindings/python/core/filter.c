@@ -293,11 +293,11 @@ static PyObject* merge(PyObject* self, PyObject* other) {
     return NULL;
   }
   int code = MANKAI_OK;
-  ++*mankai_calls_of(other); /* close() of the other raises, too */
+  ++*mankai_calls_of(other); /* close() of the other waits, too */
   BEGIN_WAITING(self)
   code = mankai_merge(filter, added);
   END_WAITING(self)
-  --*mankai_calls_of(other);
+  mankai_call_ended(other);
   return none_or_raise(code);
 }
 

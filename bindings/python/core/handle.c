@@ -6,7 +6,18 @@
 static PyObject* handle_type = NULL;
 static unsigned forks = 0;
 
-static void count_fork(void) { ++forks; }
+/* What close() waits for: how many calls of closed objects have ended. Written with the interpreter's lock and `lock`,
+ * so read with one of them. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t call_has_ended = PTHREAD_COND_INITIALIZER;
+static unsigned long ended_calls = 0;
+
+/* In the child of a fork, which has none of the threads that wait. */
+static void count_fork(void) {
+  ++forks;
+  pthread_mutex_init(&lock, NULL);
+  pthread_cond_init(&call_has_ended, NULL);
+}
 
 Py_ssize_t* mankai_calls_of(PyObject* self) {
   Handle* handle = (Handle*)self;
@@ -15,6 +26,38 @@ Py_ssize_t* mankai_calls_of(PyObject* self) {
     handle->calls = 0;
   }
   return &handle->calls;
+}
+
+void mankai_call_ended(PyObject* self) {
+  --*mankai_calls_of(self);
+  if (((Handle*)self)->pointer == NULL) {
+    pthread_mutex_lock(&lock);
+    ++ended_calls;
+    pthread_cond_broadcast(&call_has_ended);
+    pthread_mutex_unlock(&lock);
+  }
+}
+
+/* Whether other threads have ended in the middle of their calls, as they do when the interpreter ends. */
+static bool is_finalizing(void) {
+  PyObject* function = PySys_GetObject("is_finalizing");
+  PyObject* answer = function != NULL ? PyObject_CallNoArgs(function) : NULL;
+  const bool is_running = answer == Py_False;
+  Py_XDECREF(answer);
+  return !is_running;
+}
+
+/* Waits, without the interpreter's lock, until at most so many calls of a closed object are under way. */
+static void wait_for_calls(PyObject* self, Py_ssize_t most) {
+  while (*mankai_calls_of(self) > most) {
+    const unsigned long before = ended_calls;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&lock);
+    while (ended_calls == before) {
+      pthread_cond_wait(&call_has_ended, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    Py_END_ALLOW_THREADS
+  }
 }
 
 PyObject* mankai_new_handle(PyTypeObject* type, void* pointer, int (*close)(void*), bool waits) {
@@ -33,18 +76,21 @@ PyObject* mankai_new_handle(PyTypeObject* type, void* pointer, int (*close)(void
 static PyObject* handle_close(PyObject* self, PyObject* unused) {
   (void)unused;
   Handle* handle = (Handle*)self;
-  if (handle->pointer == NULL) {
-    Py_RETURN_NONE;
-  }
-  if (*mankai_calls_of(self) != 0) {
-    return mankai_raise_busy();
+  if (*mankai_calls_of(self) != 0 && is_finalizing()) {
+    return mankai_raise_busy("a daemon thread was in a call with this object when the interpreter ended");
   }
   void* pointer = handle->pointer;
-  int (*close)(void*) = handle->close;
+  if (pointer == NULL) {
+    wait_for_calls(self, 0); /* the first close() is such a call */
+    Py_RETURN_NONE;
+  }
   handle->pointer = NULL;
+  ++*mankai_calls_of(self);
+  wait_for_calls(self, 1);
   int code = MANKAI_OK;
-  Py_BEGIN_ALLOW_THREADS code = close(pointer);
-  Py_END_ALLOW_THREADS return code == MANKAI_FORKED ? Py_NewRef(Py_None) : none_or_raise(code);
+  Py_BEGIN_ALLOW_THREADS code = handle->close(pointer);
+  Py_END_ALLOW_THREADS mankai_call_ended(self);
+  return code == MANKAI_FORKED ? Py_NewRef(Py_None) : none_or_raise(code);
 }
 
 static PyObject* handle_closed(PyObject* self, void* unused) {
@@ -80,8 +126,8 @@ static void handle_dealloc(PyObject* self) {
 static PyMethodDef methods[] = {
     {"close", handle_close, METH_NOARGS,
      "close($self, /)\n--\n\nMakes all changes of a file durable, unlocks it and frees the memory.\n\n"
-     "Errors: Busy while another thread is in a call; DiskError, OutOfSpace: the latest changes are then still in the\n"
-     "journal. No effect on a closed object."},
+     "Waits for calls of other threads; new ones raise Closed. Errors: DiskError, OutOfSpace: the latest changes are then\n"
+     "still in the journal. No effect on a closed object."},
     {"__enter__", handle_enter, METH_NOARGS, NULL},
     {"__exit__", METHOD(handle_exit), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL}};

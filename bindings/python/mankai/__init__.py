@@ -24,8 +24,8 @@ Keys are str (as UTF-8), bytes, buffers of bytes, or int (8 bytes); never hash()
 that end in _many, and update(), take lists, tuples, other iterables, numpy arrays (texts, bytes, objects, integers)
 and Arrow arrays (text, binary, int64); they run without the interpreter's lock.
 
-Threads: any thread may call any object at any time; close() raises mankai.Busy meanwhile. Processes: open files for changes after a fork; the
-child of a fork gets mankai.Forked. Errors: mankai.Error, with `code` and a message that says what to do.
+Threads: any thread may call any object at any time; close() waits for calls under way. Processes: open files for changes
+after a fork; the child of a fork gets mankai.Forked. Errors: mankai.Error, with `code` and a message that says what to do.
 """
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
         yield batch
         handle._commit(batch.position)
     except BaseException:
-        handle.close()  # after Busy the batch stays open
+        handle.close()
         raise
     handle._is_in_batch = False
 
@@ -312,8 +312,7 @@ class Filter(_core.Filter):
         """Makes one batch of all changes in a `with` block, and stores the position of their source after it.
 
         Changes of other threads meanwhile are part of it; a second batch of the object is a Busy error.
-        After an exception the file has none of them, and the filter is closed, since memory cannot take them back; after Busy,
-        because another thread is in a call, close() it when that call has returned.
+        After an exception the file has none of them, and the filter is closed, since memory cannot take them back.
         """
         return batch_of(self, position)
 

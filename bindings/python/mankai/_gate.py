@@ -176,11 +176,10 @@ class GateFollower(_Queries, _core.GateFollower):
         self._thread.start()
 
     def _end_thread(self) -> None:
-        if self._stop is not None:
-            if self._thread.is_alive():  # not in the child of a fork, where the event may stay locked
-                self._stop.set()
-                self._thread.join()
-            self._stop = None
+        stop, self._stop = self._stop, None  # another thread may be here, too
+        if stop is not None and self._thread.is_alive():  # not in the child of a fork, where the event may stay locked
+            stop.set()
+            self._thread.join()
 
     def close(self) -> None:
         """Ends the thread of refresh_every, and frees the memory."""

@@ -531,43 +531,75 @@ class FilterTest(FolderTest):
                 made.add("b")
             self.assertEqual(made.position, b"3")
 
+    def call_until_closed(self, made, calls):
+        """Starts a thread per call, which repeats it without pause until the object is closed."""
+        started = threading.Barrier(len(calls) + 1)
+        errors = []
+
+        def work(call):
+            started.wait()
+            try:
+                while True:
+                    call()
+            except BaseException as error:  # pylint: disable=broad-except
+                errors.append(error)
+        threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+        for thread in threads:
+            thread.start()
+        started.wait()
+
+        def join():
+            for thread in threads:
+                thread.join()
+            self.assertTrue(made.closed)
+            self.assertEqual([type(error) for error in errors], [mankai.Closed] * len(calls))
+        return join
+
+    def test_close_waits_for_calls_of_other_threads(self):
+        keys = array.array("q", range(50_000))
+        for number in range(20):
+            path = self.folder / f"{number}.mk"
+            made, other = mankai.Filter.create(path, keys=1000), mankai.Filter.create(keys=1000)
+            join = self.call_until_closed(made, [lambda: made.update(keys), lambda: made.contains_many(keys), made.sync,
+                                                 lambda: made.observe("a"), lambda: made.update(iter(keys))])
+            join_other = self.call_until_closed(other, [lambda: other.copy().merge(other)] * 2)
+            closers = [threading.Thread(target=one.close) for one in (made, made, other)]
+            for closer in closers:
+                closer.start()
+            made.close()
+            mankai.Filter.open(path, "w").close()  # a second close() waits for the first
+            other.close()
+            for closer in closers:
+                closer.join()
+            join()
+            join_other()
+
     def test_a_batch_that_fails_while_another_thread_is_in_a_call(self):
         path = self.folder / "f.mk"
-        keys = array.array("q", range(200_000))
-        for _ in range(1000):  # until the object is in use when the block fails
-            made = mankai.Filter.create(path, keys=1000, replace=True)
-            started, stop = threading.Event(), threading.Event()
-
-            def work(made=made, started=started, stop=stop):
-                while not (stop.is_set() or made.closed):
-                    started.set()
-                    try:
-                        made.update(keys)
-                    except mankai.Closed:
-                        return
-            thread = threading.Thread(target=work)
-            error = None
-            try:
-                with made.batch():
-                    thread.start()
-                    started.wait()
-                    _ = 1 // 0
-            except (ZeroDivisionError, mankai.Busy) as caught:
-                error = caught
-            stop.set()
-            thread.join()
-            if isinstance(error, mankai.Busy):
-                break
-        self.assertIsInstance(error, mankai.Busy)
-        self.assertIsInstance(error.__context__, ZeroDivisionError)
-        self.assertFalse(made.closed)
-        with self.assertRaisesRegex(mankai.Busy, "a batch of this object is open"), made.batch():
-            self.fail("entered")
-        made.close()
+        keys = array.array("q", range(50_000))
+        made = mankai.Filter.create(path, keys=1000)
+        with self.assertRaises(ZeroDivisionError), made.batch():
+            join = self.call_until_closed(made, [lambda: made.update(keys)])
+            _ = 1 // 0
+        join()
         with self.assertRaises(mankai.Closed), made.batch():
             self.fail("entered")
         with mankai.Filter.open(path) as read:
             self.assertEqual(len(read), 0)
+
+    def test_close_at_the_end_of_the_interpreter_does_not_wait(self):
+        program = """
+import array, threading, mankai
+made = mankai.Filter.create(keys=1000)
+keys = array.array("q", range(50_000_000))
+class Last:
+    def __del__(self, made=made):
+        made.close()
+last = Last()
+threading.Thread(target=made.update, args=(keys,), daemon=True).start()
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
 
     def test_a_reader_sees_changes_after_refresh(self):
         path = self.folder / "f.mk"
