@@ -17,6 +17,13 @@
 
 /* Raises the exception of a code with the message of the thread's last error. Returns NULL. */
 PyObject* mankai_raise(int code);
+/* Raises mankai.InvalidArgument. Returns NULL. */
+PyObject* mankai_raise_invalid(const char* format, ...);
+/* Makes an InvalidArgument of an exception of CPython about a value (ValueError, OverflowError, BufferError), with the
+ * text if it is not NULL. A UnicodeError stays what it is. Returns 0. */
+int mankai_wrong_value(const char* text);
+/* PyArg_ParseTuple with these exceptions. */
+int mankai_parse(PyObject* arguments, const char* format, ...);
 /* Raise mankai.Closed and mankai.Busy. Return NULL. */
 void* mankai_raise_closed(void);
 void* mankai_raise_busy(const char* text);
@@ -25,8 +32,10 @@ int mankai_add_errors(PyObject* module);
 /* Converts the outcome of a call that returns nothing. */
 static inline PyObject* none_or_raise(int code) { return code == MANKAI_OK ? Py_NewRef(Py_None) : mankai_raise(code); }
 
-/* A converter of PyArg_Parse ("O&"): an integer from 0 to 2^64 - 1. "K" would wrap others. */
+/* A converter of mankai_parse ("O&"): an integer from 0 to 2^64 - 1. "K" would wrap others. */
 int mankai_uint64(PyObject* object, void* number);
+/* PyUnicode_FSConverter, which leaves the path NULL for None. */
+int mankai_path_or_none(PyObject* object, void* path);
 
 /* Converts new memory of the library, freed here, to a str. */
 PyObject* mankai_take_text(char* text);
@@ -188,25 +197,25 @@ static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) 
 
 /* A function of a path and `replace` that writes a copy of an object. The handle is read after the path, whose
  * __fspath__ may close it. */
-#define SAVE(name, function)                                                           \
-  static PyObject* name(PyObject* self, PyObject* arguments) {                         \
-    PyObject* path = NULL;                                                             \
-    int replace = 0;                                                                   \
-    if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) { \
-      return NULL;                                                                     \
-    }                                                                                  \
-    void* pointer = pointer_of(self);                                                  \
-    if (pointer == NULL) {                                                             \
-      Py_DECREF(path);                                                                 \
-      return NULL;                                                                     \
-    }                                                                                  \
-    const mankai_file_options options = mankai_options(0, 0, replace);                 \
-    int code = MANKAI_OK;                                                              \
-    BEGIN_WAITING(self)                                                                \
-    code = function(pointer, PyBytes_AsString(path), &options);                        \
-    END_WAITING(self)                                                                  \
-    Py_DECREF(path);                                                                   \
-    return none_or_raise(code);                                                        \
+#define SAVE(name, function)                                                       \
+  static PyObject* name(PyObject* self, PyObject* arguments) {                     \
+    PyObject* path = NULL;                                                         \
+    int replace = 0;                                                               \
+    if (!mankai_parse(arguments, "O&p", PyUnicode_FSConverter, &path, &replace)) { \
+      return NULL;                                                                 \
+    }                                                                              \
+    void* pointer = pointer_of(self);                                              \
+    if (pointer == NULL) {                                                         \
+      Py_DECREF(path);                                                             \
+      return NULL;                                                                 \
+    }                                                                              \
+    const mankai_file_options options = mankai_options(0, 0, replace);             \
+    int code = MANKAI_OK;                                                          \
+    BEGIN_WAITING(self)                                                            \
+    code = function(pointer, PyBytes_AsString(path), &options);                    \
+    END_WAITING(self)                                                              \
+    Py_DECREF(path);                                                               \
+    return none_or_raise(code);                                                    \
   }
 
 /* What a call does with many keys: through an array of keys, or packed. Called without the interpreter's lock. */

@@ -10,14 +10,13 @@ static PyObject* bloom_open(PyObject* type, PyObject* arguments) {
   double error_rate = 0;
   PyObject* path = NULL;
   int is_loaded = 0;
-  if (!PyArg_ParseTuple(arguments, "O&dO&p", mankai_uint64, &capacity, &error_rate, PyUnicode_FSConverter, &path,
-                        &is_loaded)) {
+  if (!mankai_parse(arguments, "O&dO&p", mankai_uint64, &capacity, &error_rate, PyUnicode_FSConverter, &path,
+                    &is_loaded)) {
     return NULL;
   }
   if (capacity > UINT_MAX) {
-    PyErr_SetString(PyExc_OverflowError, "a capacity is at most 2^32 - 1");
     Py_DECREF(path);
-    return NULL;
+    return mankai_raise_invalid("a capacity is at most 2^32 - 1");
   }
   scaling_bloom_t* bloom = is_loaded != 0
                                ? new_scaling_bloom_from_file((unsigned)capacity, error_rate, PyBytes_AsString(path))
@@ -34,7 +33,7 @@ static PyObject* bloom_open(PyObject* type, PyObject* arguments) {
     PyObject* object = NULL;                                                                    \
     unsigned long long id = 0;                                                                  \
     int result = 0;                                                                             \
-    if (!PyArg_ParseTuple(arguments, "OO&", &object, mankai_uint64, &id)) {                     \
+    if (!mankai_parse(arguments, "OO&", &object, mankai_uint64, &id)) {                         \
       return NULL;                                                                              \
     }                                                                                           \
     ONE_KEY(self, object, (result = scaling_bloom_##name(pointer, key.data, key.bytes, id), 0)) \

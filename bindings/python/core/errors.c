@@ -1,5 +1,6 @@
 /* The library's codes as exceptions. */
 #include <errno.h>
+#include <stdarg.h>
 
 #include "core.h"
 
@@ -17,9 +18,9 @@ static int errno_of(int code, int os_error) {
                                        : EIO;
 }
 
-static PyObject* raise_error(int code, const char* text, int os_error) {
+/* Takes the message; NULL: the exception of what failed is set. */
+static PyObject* raise_error(int code, PyObject* message, int os_error) {
   PyObject* type = code > 0 && code < 16 && errors[code] != NULL ? errors[code] : base_error;
-  PyObject* message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
   PyObject* error = message != NULL ? PyObject_CallFunctionObjArgs(type, message, NULL) : NULL;
   Py_XDECREF(message);
   if (error == NULL) {
@@ -38,7 +39,45 @@ static PyObject* raise_error(int code, const char* text, int os_error) {
   return NULL;
 }
 
-PyObject* mankai_raise(int code) { return raise_error(code, mankai_last_error(), mankai_last_os_error()); }
+PyObject* mankai_raise(int code) {
+  const char* text = mankai_last_error();
+  return raise_error(code, PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"), mankai_last_os_error());
+}
+
+PyObject* mankai_raise_invalid(const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  PyObject* message = PyUnicode_FromFormatV(format, values);
+  va_end(values);
+  return raise_error(MANKAI_INVALID_ARGUMENT, message, 0);
+}
+
+int mankai_wrong_value(const char* text) {
+  PyObject* error[3];
+  if (PyErr_ExceptionMatches(base_error) || PyErr_ExceptionMatches(PyExc_UnicodeError) ||
+      !(PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_OverflowError) ||
+        PyErr_ExceptionMatches(PyExc_BufferError))) {
+    return 0;
+  }
+  PyErr_Fetch(&error[0], &error[1], &error[2]);
+  if (text != NULL) {
+    mankai_raise_invalid("%s", text);
+  } else {
+    mankai_raise_invalid("%S", error[1] != NULL ? error[1] : error[0]);
+  }
+  for (int i = 0; i < 3; ++i) {
+    Py_XDECREF(error[i]);
+  }
+  return 0;
+}
+
+int mankai_parse(PyObject* arguments, const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  const int is_parsed = PyArg_VaParse(arguments, format, values);
+  va_end(values);
+  return is_parsed != 0 ? is_parsed : mankai_wrong_value(NULL);
+}
 
 int mankai_uint64(PyObject* object, void* number) {
   PyObject* integer = PyNumber_Index(object);
@@ -47,12 +86,11 @@ int mankai_uint64(PyObject* object, void* number) {
   }
   *(unsigned long long*)number = PyLong_AsUnsignedLongLong(integer);
   Py_DECREF(integer);
-  if (PyErr_Occurred() == NULL) {
-    return 1;
-  }
-  PyErr_Clear();
-  raise_error(MANKAI_INVALID_ARGUMENT, "a number is negative or above 2^64 - 1", 0);
-  return 0;
+  return PyErr_Occurred() == NULL ? 1 : mankai_wrong_value("a number is negative or above 2^64 - 1");
+}
+
+int mankai_path_or_none(PyObject* object, void* path) {
+  return object == Py_None ? 1 : PyUnicode_FSConverter(object, path);
 }
 
 void* mankai_raise_closed(void) {
@@ -130,7 +168,6 @@ int mankai_add_errors(PyObject* module) {
     }
   }
   closed_error = make_error(module, "Closed", "closed", PyExc_ValueError, "The object was closed.");
-  busy_error = make_error(module, "Busy", "busy", PyExc_RuntimeError,
-                          "A batch of the object is open.");
+  busy_error = make_error(module, "Busy", "busy", PyExc_RuntimeError, "A batch of the object is open.");
   return closed_error != NULL && busy_error != NULL ? 0 : -1;
 }

@@ -18,7 +18,7 @@ static PyObject* wrap(PyObject* type, int code, mankai_filter* filter, bool is_w
 static PyObject* from_spec(PyObject* type, PyObject* arguments) {
   const char* spec = NULL;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "s", &spec)) {
+  if (!mankai_parse(arguments, "s", &spec)) {
     return NULL;
   }
   const int code = mankai_create(spec, &filter);
@@ -32,8 +32,8 @@ static PyObject* create_file(PyObject* type, PyObject* arguments) {
   unsigned long long interval_us = 0;
   int replace = 0;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&sIO&p", PyUnicode_FSConverter, &path, &spec, &durability, mankai_uint64,
-                        &interval_us, &replace)) {
+  if (!mankai_parse(arguments, "O&sIO&p", PyUnicode_FSConverter, &path, &spec, &durability, mankai_uint64, &interval_us,
+                    &replace)) {
     return NULL;
   }
   const mankai_file_options options = mankai_options(durability, interval_us, replace);
@@ -50,8 +50,8 @@ static PyObject* open_file(PyObject* type, PyObject* arguments) {
   unsigned durability = 0;
   unsigned long long interval_us = 0;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&pIO&p", PyUnicode_FSConverter, &path, &is_writable, &durability, mankai_uint64,
-                        &interval_us, &trusts)) {
+  if (!mankai_parse(arguments, "O&pIO&p", PyUnicode_FSConverter, &path, &is_writable, &durability, mankai_uint64,
+                    &interval_us, &trusts)) {
     return NULL;
   }
   mankai_file_options options = mankai_options(durability, interval_us, 0);
@@ -66,7 +66,7 @@ static PyObject* open_file(PyObject* type, PyObject* arguments) {
 static PyObject* from_bytes(PyObject* type, PyObject* arguments) {
   Py_buffer image;
   mankai_filter* filter = NULL;
-  if (!PyArg_ParseTuple(arguments, "y*", &image)) {
+  if (!mankai_parse(arguments, "y*", &image)) {
     return NULL;
   }
   const int code = mankai_from_image(image.buf, (size_t)image.len, &filter);
@@ -132,13 +132,15 @@ static PyObject* lately(PyObject* self, PyObject* object) {
 static PyObject* recall(PyObject* self, PyObject* arguments) {
   enum { kRoom = 64 };
   PyObject* object = NULL;
-  unsigned min_matches = 2;
+  unsigned long long min_matches = 2;
   mankai_value values[kRoom];
   size_t found = 0;
-  if (!PyArg_ParseTuple(arguments, "O|I", &object, &min_matches)) {
+  if (!mankai_parse(arguments, "O|O&", &object, mankai_uint64, &min_matches)) {
     return NULL;
   }
-  ONE_KEY(self, object, mankai_recall(pointer, key.data, key.bytes, min_matches, values, kRoom, &found))
+  ONE_KEY(self, object,
+          mankai_recall(pointer, key.data, key.bytes, min_matches < UINT32_MAX ? (uint32_t)min_matches : UINT32_MAX,
+                        values, kRoom, &found))
   PyObject* list = PyList_New((Py_ssize_t)found);
   for (size_t i = 0; list != NULL && i < found; ++i) {
     PyList_SetItem(list, (Py_ssize_t)i, Py_BuildValue("(II)", values[i].value, values[i].matches));
@@ -216,7 +218,7 @@ static PyObject* add_many(PyObject* self, PyObject* arguments) {
   PyObject* times = Py_None;
   PyObject* ids = Py_None;
   Many many = {.pointer = pointer_of(self), .keys = insert_keys, .packed = insert_packed};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OOO", &keys, &times, &ids)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "OOO", &keys, &times, &ids)) {
     return NULL;
   }
   PyObject* none = mankai_many(self, &many, keys, times, ids, NULL);
@@ -228,7 +230,7 @@ static PyObject* put_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* values = NULL;
   Many many = {.pointer = pointer_of(self), .keys = put_keys, .packed = no_packed};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "O!Od", &PyList_Type, &keys, &values, &many.strength)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "O!Od", &PyList_Type, &keys, &values, &many.strength)) {
     return NULL;
   }
   return mankai_many(self, &many, keys, NULL, NULL, values);
@@ -248,7 +250,7 @@ static PyObject* remove_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* ids = Py_None;
   Many many = {.pointer = pointer_of(self), .keys = erase_keys, .packed = erase_packed, .result_bytes = 1};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OO", &keys, &ids)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "OO", &keys, &ids)) {
     return NULL;
   }
   return mankai_many(self, &many, keys, NULL, ids, NULL);
@@ -310,7 +312,7 @@ static PyObject* commit(PyObject* self, PyObject* arguments) {
   const char* position = NULL;
   Py_ssize_t bytes = 0;
   mankai_filter* filter = pointer_of(self);
-  if (filter == NULL || !PyArg_ParseTuple(arguments, "y#", &position, &bytes)) {
+  if (filter == NULL || !mankai_parse(arguments, "y#", &position, &bytes)) {
     return NULL;
   }
   int code = MANKAI_OK;
@@ -447,9 +449,12 @@ PyObject* mankai_take_top(mankai_top_entry* entries, size_t found) {
 static PyObject* top(PyObject* self, PyObject* object) {
   mankai_top_entry* entries = NULL;
   size_t found = 0;
-  const size_t most = PyLong_AsSize_t(object);
+  unsigned long long most = 0;
+  if (!mankai_uint64(object, &most)) {
+    return NULL;
+  }
   mankai_filter* filter = pointer_of(self);
-  if (filter == NULL || (most == (size_t)-1 && PyErr_Occurred() != NULL)) {
+  if (filter == NULL) {
     return NULL;
   }
   const int code = mankai_top(filter, most, &entries, &found);
@@ -531,7 +536,7 @@ static PyObject* plan(PyObject* module, PyObject* arguments) {
   double fpr = 0;
   unsigned long long bytes = 0;
   char* json = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&dO&", mankai_uint64, &keys, &fpr, mankai_uint64, &bytes)) {
+  if (!mankai_parse(arguments, "O&dO&", mankai_uint64, &keys, &fpr, mankai_uint64, &bytes)) {
     return NULL;
   }
   const int code = mankai_plan(keys, fpr, bytes, &json);
@@ -541,7 +546,7 @@ static PyObject* plan(PyObject* module, PyObject* arguments) {
 static PyObject* verify(PyObject* module, PyObject* arguments) {
   (void)module;
   PyObject* path = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &path)) {
+  if (!mankai_parse(arguments, "O&", PyUnicode_FSConverter, &path)) {
     return NULL;
   }
   int code = MANKAI_OK;

@@ -82,7 +82,7 @@ static PyObject* position_of(int code, uint64_t position, bool has_position) {
     PyObject* object = NULL;                                                                          \
     unsigned long long after = 0;                                                                     \
     mankai_gate_answer answer = {0, true};                                                            \
-    if (!PyArg_ParseTuple(arguments, "O|O&", &object, mankai_uint64, &after)) {                       \
+    if (!mankai_parse(arguments, "O|O&", &object, mankai_uint64, &after)) {                           \
       return NULL;                                                                                    \
     }                                                                                                 \
     ONE_KEY(self, object, mankai_##name##_maybe(pointer, key.data, key.bytes, after, &answer))        \
@@ -91,7 +91,7 @@ static PyObject* position_of(int code, uint64_t position, bool has_position) {
   static PyObject* name##_report(PyObject* self, PyObject* arguments) {                               \
     PyObject* object = NULL;                                                                          \
     PyObject* maybe = NULL;                                                                           \
-    if (!PyArg_ParseTuple(arguments, "OO!", &object, maybe_type, &maybe)) {                           \
+    if (!mankai_parse(arguments, "OO!", &object, maybe_type, &maybe)) {                               \
       return NULL;                                                                                    \
     }                                                                                                 \
     const mankai_gate_answer* answer = &((Maybe*)maybe)->answer;                                      \
@@ -151,8 +151,8 @@ static PyObject* gate_create(PyObject* type, PyObject* arguments) {
   int ignores_reports = 0;
   mankai_gate_request request = {.size = sizeof request};
   mankai_gate* gate = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&dzzzO&p", mankai_uint64, &keys, &request.fpr, &request.hash, &request.seed,
-                        &request.source_id, mankai_uint64, &memo_bytes, &ignores_reports)) {
+  if (!mankai_parse(arguments, "O&dzzzO&p", mankai_uint64, &keys, &request.fpr, &request.hash, &request.seed,
+                    &request.source_id, mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   request.keys = keys;
@@ -168,8 +168,8 @@ static PyObject* gate_open(PyObject* type, PyObject* arguments) {
   unsigned long long memo_bytes = 0;
   int ignores_reports = 0;
   mankai_gate* gate = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&IO&O&p", PyUnicode_FSConverter, &path, &durability, mankai_uint64, &interval_us,
-                        mankai_uint64, &memo_bytes, &ignores_reports)) {
+  if (!mankai_parse(arguments, "O&IO&O&p", PyUnicode_FSConverter, &path, &durability, mankai_uint64, &interval_us,
+                    mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   const mankai_gate_options options = options_of(memo_bytes, ignores_reports);
@@ -216,8 +216,8 @@ static PyObject* gate_apply(PyObject* self, PyObject* arguments) {
   unsigned long long position = 0;
   int clears = 0;
   mankai_gate_changes changes = {.size = sizeof changes};
-  if (!PyArg_ParseTuple(arguments, "O!O!O&pz", &PyList_Type, &inserted, &PyList_Type, &erased, mankai_uint64, &position,
-                        &clears, &changes.mark)) {
+  if (!mankai_parse(arguments, "O!O!O&pz", &PyList_Type, &inserted, &PyList_Type, &erased, mankai_uint64, &position,
+                    &clears, &changes.mark)) {
     return NULL;
   }
   int64_t* integers[2] = {NULL, NULL};
@@ -311,8 +311,7 @@ static PyObject* follower_open(PyObject* type, PyObject* arguments) {
   unsigned long long memo_bytes = 0;
   int ignores_reports = 0;
   mankai_gate_follower* follower = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&O&p", PyUnicode_FSConverter, &path, mankai_uint64, &memo_bytes,
-                        &ignores_reports)) {
+  if (!mankai_parse(arguments, "O&O&p", PyUnicode_FSConverter, &path, mankai_uint64, &memo_bytes, &ignores_reports)) {
     return NULL;
   }
   const mankai_gate_options options = options_of(memo_bytes, ignores_reports);

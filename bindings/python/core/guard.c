@@ -12,8 +12,7 @@ static PyObject* wrap(PyObject* type, int code, mankai_guard* guard) {
 static bool settings_of(PyObject* arguments, mankai_guard_settings* settings) {
   int is_exact = 0;
   int keeps_rules = 1;
-  if (!PyArg_ParseTuple(arguments, "dzzpp", &settings->fpr, &settings->hash, &settings->seed, &is_exact,
-                        &keeps_rules)) {
+  if (!mankai_parse(arguments, "dzzpp", &settings->fpr, &settings->hash, &settings->seed, &is_exact, &keeps_rules)) {
     return false;
   }
   settings->size = sizeof *settings;
@@ -36,7 +35,7 @@ static PyObject* open_file(PyObject* type, PyObject* arguments) {
   PyObject* path = NULL;
   int is_writable = 0;
   mankai_guard* guard = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &is_writable)) {
+  if (!mankai_parse(arguments, "O&p", PyUnicode_FSConverter, &path, &is_writable)) {
     return NULL;
   }
   int code = MANKAI_OK;
@@ -49,7 +48,7 @@ static PyObject* open_file(PyObject* type, PyObject* arguments) {
 static PyObject* from_bytes(PyObject* type, PyObject* arguments) {
   Py_buffer image;
   mankai_guard* guard = NULL;
-  if (!PyArg_ParseTuple(arguments, "y*", &image)) {
+  if (!mankai_parse(arguments, "y*", &image)) {
     return NULL;
   }
   const int code = mankai_guard_from_bytes(image.buf, (size_t)image.len, &guard);
@@ -144,15 +143,16 @@ static PyObject* change(PyObject* self, PyObject* arguments) {
   PyObject* id = Py_None;
   Change made = {0};
   Many many = {.pointer = pointer_of(self), .keys = change_keys, .results = (char*)&made, .waits = true};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "iO!O", &made.which, &PyList_Type, &rules, &id)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "iO!O", &made.which, &PyList_Type, &rules, &id)) {
     return NULL;
   }
   if (id != Py_None) {
     made.has_id = true;
-    made.id = PyLong_AsUnsignedLongLong(id);
-    if (PyErr_Occurred() != NULL) {
+    unsigned long long number = 0;
+    if (!mankai_uint64(id, &number)) {
       return NULL;
     }
+    made.id = number;
   }
   PyObject* none = mankai_many(self, &many, rules, NULL, NULL, NULL);
   Py_XDECREF(none);
@@ -231,7 +231,7 @@ static PyObject* builder_create(PyObject* type, PyObject* arguments) {
 static PyObject* builder_add(PyObject* self, PyObject* arguments) {
   PyObject* object = NULL;
   int is_exception = 0;
-  if (!PyArg_ParseTuple(arguments, "Op", &object, &is_exception)) {
+  if (!mankai_parse(arguments, "Op", &object, &is_exception)) {
     return NULL;
   }
   ONE_KEY(self, object,
@@ -247,25 +247,22 @@ static PyObject* builder_add_list(PyObject* self, PyObject* arguments) {
   PyObject* path = NULL;
   int is_allow_list = 0;
   mankai_list_options options = {.size = sizeof options};
-  if (!PyArg_ParseTuple(arguments, "z#OIpz", &text, &bytes, &path, &options.format, &is_allow_list, &options.column)) {
-    return NULL;
-  }
-  PyObject* name = NULL;
-  if (path != Py_None && !PyUnicode_FSConverter(path, &name)) {
+  if (!mankai_parse(arguments, "z#O&Ipz", &text, &bytes, mankai_path_or_none, &path, &options.format, &is_allow_list,
+                    &options.column)) {
     return NULL;
   }
   mankai_guard_builder* builder = pointer_of(self);
   if (builder == NULL) {
-    Py_XDECREF(name);
+    Py_XDECREF(path);
     return NULL;
   }
   options.is_allow_list = is_allow_list != 0 ? 1U : 0U;
   int code = MANKAI_OK;
   BEGIN_WAITING(self)
-  code = name != NULL ? mankai_guard_builder_add_file(builder, PyBytes_AsString(name), &options)
+  code = path != NULL ? mankai_guard_builder_add_file(builder, PyBytes_AsString(path), &options)
                       : mankai_guard_builder_add_list(builder, text, (size_t)bytes, &options);
   END_WAITING(self)
-  Py_XDECREF(name);
+  Py_XDECREF(path);
   return none_or_raise(code);
 }
 

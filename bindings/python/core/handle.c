@@ -126,7 +126,8 @@ static void handle_dealloc(PyObject* self) {
 static PyMethodDef methods[] = {
     {"close", handle_close, METH_NOARGS,
      "close($self, /)\n--\n\nMakes all changes of a file durable, unlocks it and frees the memory.\n\n"
-     "Waits for calls of other threads; new ones raise Closed. Errors: DiskError, OutOfSpace: the latest changes are then\n"
+     "Waits for calls of other threads; new ones raise Closed. Errors: DiskError, OutOfSpace: the latest changes are "
+     "then\n"
      "still in the journal. No effect on a closed object."},
     {"__enter__", handle_enter, METH_NOARGS, NULL},
     {"__exit__", METHOD(handle_exit), METH_FASTCALL, NULL},

@@ -12,11 +12,13 @@ static int raise_key_type(PyObject* object) {
   return false;
 }
 
+static const char kIntegerKeys[] = "an integer key is below -2^63 or above 2^63 - 1";
+
 static bool integer_key(PyObject* object, Key* key) {
   key->integer = PyLong_AsLongLong(object);
   key->data = (const char*)&key->integer;
   key->bytes = sizeof key->integer;
-  return key->integer != -1 || PyErr_Occurred() == NULL;
+  return key->integer != -1 || PyErr_Occurred() == NULL || mankai_wrong_value(kIntegerKeys) != 0;
 }
 
 bool mankai_other_key(PyObject* object, Key* key) {
@@ -39,7 +41,7 @@ bool mankai_other_key(PyObject* object, Key* key) {
   }
   if (PyObject_CheckBuffer(object)) {
     if (PyObject_GetBuffer(object, &key->view, PyBUF_ND) != 0) {
-      return false;
+      return mankai_wrong_value(NULL) != 0;
     }
     if (key->view.ndim == 0) { /* a number of numpy: an integer is the same key whatever its size */
       PyBuffer_Release(&key->view);
@@ -127,10 +129,7 @@ static bool check_arrays(const Call* call, size_t count) {
     const size_t needed = call->many->count + count;
     if (call->has_view[i] &&
         ((size_t)call->views[i].len % width != 0 || found < needed || (found > needed && !call->is_part))) {
-      PyErr_Format(PyExc_ValueError, "%zu keys, but %zu %s", needed, found,
-                   i == 0   ? "times"
-                   : i == 1 ? "ids"
-                            : "values");
+      mankai_raise_invalid("%zu keys, but %zu %s", needed, found, i == 0 ? "times" : i == 1 ? "ids" : "values");
       return false;
     }
   }
@@ -334,7 +333,7 @@ static bool run_texts(Call* call, const Py_buffer* view, size_t count, ptrdiff_t
     keys[i].bytes = bytes;
   }
   if (!is_valid) {
-    PyErr_SetString(PyExc_ValueError, "a text has a character that UTF-8 cannot encode, such as a lone surrogate");
+    mankai_raise_invalid("a text has a character that UTF-8 cannot encode, such as a lone surrogate");
   }
   const bool is_done = is_valid && run_keys(call, keys, count);
   PyMem_Free(keys);
@@ -395,7 +394,7 @@ static bool run_integers(Call* call, const Py_buffer* view, size_t count, ptrdif
     is_done = read_integer((const char*)view->buf + (ptrdiff_t)i * step, format, &integers[i]);
   }
   if (!is_done) {
-    PyErr_SetString(PyExc_OverflowError, "an integer key is above 2^63 - 1");
+    mankai_raise_invalid("%s", kIntegerKeys);
   } else {
     const mankai_packed packed = {
         .size = sizeof packed, .data = integers, .data_bytes = count * 8, .width = 8, .count = count};
@@ -435,7 +434,7 @@ static bool run_buffer(Call* call, PyObject* keys) {
   const char last = format[0] != '\0' && !is_swapped ? format[strlen(format) - 1] : '\0';
   bool is_done = false;
   if (view.ndim != 1) {
-    PyErr_Format(PyExc_ValueError, "keys are an array of one dimension, not of %d", view.ndim);
+    mankai_raise_invalid("keys are an array of one dimension, not of %d", view.ndim);
   } else {
     const size_t count = (size_t)view.shape[0];
     const ptrdiff_t step = view.strides != NULL ? view.strides[0] : view.itemsize; /* NULL: arrays of ctypes */
@@ -472,8 +471,7 @@ static bool is_array_valid(const struct ArrowArray* array, int64_t least_buffers
 }
 
 static bool raise_invalid_array(void) {
-  PyErr_SetString(
-      PyExc_ValueError,
+  mankai_raise_invalid(
       "an invalid Arrow array: its length, offset, number of nulls or number of buffers is impossible, or a "
       "buffer is missing");
   return false;
@@ -520,7 +518,7 @@ static bool run_views(Call* call, const struct ArrowArray* array) {
     }
   }
   if (!is_valid) {
-    PyErr_SetString(PyExc_ValueError, "an array of text views has a null or an invalid view; drop or cast it first");
+    mankai_raise_invalid("an array of text views has a null or an invalid view; drop or cast it first");
   }
   const bool is_done = is_valid && run_keys(call, keys, count);
   PyMem_Free(keys);
@@ -584,7 +582,7 @@ static bool run_arrow(Call* call, PyObject* keys) {
         schema != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
     const bool is_taken = array != NULL && (schema->release == NULL || array->release == NULL);
     if (is_taken) {
-      PyErr_SetString(PyExc_ValueError, "the Arrow array was released or moved; export it again");
+      mankai_raise_invalid("the Arrow array was released or moved; export it again");
     }
     is_done = array != NULL && !is_taken && run_arrow_array(call, schema, array);
   }
@@ -610,7 +608,7 @@ static bool run_arrow_stream(Call* call, PyObject* keys) {
   struct ArrowArrayStream* stream = capsule != NULL ? PyCapsule_GetPointer(capsule, "arrow_array_stream") : NULL;
   struct ArrowSchema schema = {0};
   if (stream != NULL && stream->release == NULL) {
-    PyErr_SetString(PyExc_ValueError, "the Arrow stream was released or moved; export it again");
+    mankai_raise_invalid("the Arrow stream was released or moved; export it again");
     stream = NULL;
   }
   bool is_done = stream != NULL && stream->get_schema(stream, &schema) == 0;
@@ -630,7 +628,7 @@ static bool run_arrow_stream(Call* call, PyObject* keys) {
   is_done = is_done && check_arrays(call, 0);
   if (!is_done && PyErr_Occurred() == NULL) {
     const char* text = stream != NULL ? stream->get_last_error(stream) : NULL;
-    PyErr_SetString(PyExc_ValueError, text != NULL ? text : "the Arrow stream failed");
+    mankai_raise_invalid("%s", text != NULL ? text : "the Arrow stream failed");
   }
   release_schema(&schema);
   Py_XDECREF(capsule);
@@ -705,5 +703,5 @@ PyObject* mankai_many_bools(PyObject* self, Many* many, PyObject* keys, PyObject
 
 bool mankai_time_of(PyObject* object, int64_t* time_us) {
   *time_us = PyLong_AsLongLong(object);
-  return *time_us != -1 || PyErr_Occurred() == NULL;
+  return *time_us != -1 || PyErr_Occurred() == NULL || mankai_wrong_value(NULL) != 0;
 }

@@ -15,13 +15,9 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
   int canonical = 0;
   mankai_seen_request request = {.size = sizeof request};
   mankai_seen* seen = NULL;
-  if (!PyArg_ParseTuple(arguments, "OzO&dzzO&iIO&I", &path, &request.kind, mankai_uint64, &keys, &request.fpr,
-                        &request.hash, &request.seed, mankai_uint64, &window_us, &canonical, &durability, mankai_uint64,
-                        &interval_us, &sharing)) {
-    return NULL;
-  }
-  PyObject* name = NULL;
-  if (path != Py_None && !PyUnicode_FSConverter(path, &name)) {
+  if (!mankai_parse(arguments, "O&zO&dzzO&iIO&I", mankai_path_or_none, &path, &request.kind, mankai_uint64, &keys,
+                    &request.fpr, &request.hash, &request.seed, mankai_uint64, &window_us, &canonical, &durability,
+                    mankai_uint64, &interval_us, &sharing)) {
     return NULL;
   }
   request.keys = keys;
@@ -34,8 +30,8 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
   }
   int code = MANKAI_OK;
   Py_BEGIN_ALLOW_THREADS code =
-      mankai_seen_open(name != NULL ? PyBytes_AsString(name) : NULL, &request, &options, &seen);
-  Py_END_ALLOW_THREADS Py_XDECREF(name);
+      mankai_seen_open(path != NULL ? PyBytes_AsString(path) : NULL, &request, &options, &seen);
+  Py_END_ALLOW_THREADS Py_XDECREF(path);
   return code == MANKAI_OK
              ? mankai_new_handle((PyTypeObject*)type, seen, close_seen, durability == MANKAI_DURABILITY_ALWAYS)
              : mankai_raise(code);
@@ -67,7 +63,7 @@ static PyObject* seen_observe_at(PyObject* self, PyObject* arguments) {
   PyObject* object = NULL;
   long long time_us = 0;
   bool is_repeat = false;
-  if (!PyArg_ParseTuple(arguments, "OL", &object, &time_us)) {
+  if (!mankai_parse(arguments, "OL", &object, &time_us)) {
     return NULL;
   }
   ONE_KEY(self, object, mankai_seen_observe_one_at(pointer, key.data, key.bytes, time_us, &is_repeat))
@@ -104,7 +100,7 @@ static PyObject* seen_observe_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* times = Py_None;
   Many many = {.pointer = pointer_of(self), .keys = seen_observe_keys, .packed = seen_observe_packed};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OO", &keys, &times)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "OO", &keys, &times)) {
     return NULL;
   }
   return mankai_many_bools(self, &many, keys, times);
@@ -116,8 +112,7 @@ static PyObject* seen_contains_many(PyObject* self, PyObject* keys) {
 }
 
 static PyObject* seen_forget_many(PyObject* self, PyObject* keys) {
-  Many many = {
-      .pointer = pointer_of(self), .keys = seen_forget_keys, .packed = seen_forget_packed, .result_bytes = 1};
+  Many many = {.pointer = pointer_of(self), .keys = seen_forget_keys, .packed = seen_forget_packed, .result_bytes = 1};
   return many.pointer != NULL ? mankai_many(self, &many, keys, NULL, NULL, NULL) : NULL;
 }
 
@@ -130,7 +125,7 @@ WHOLE(seen_sync, mankai_seen_sync(pointer))
     const char* position = NULL;                                                                          \
     Py_ssize_t bytes = 0;                                                                                 \
     void* pointer = pointer_of(self);                                                                     \
-    if (pointer == NULL || !PyArg_ParseTuple(arguments, "y#", &position, &bytes)) {                       \
+    if (pointer == NULL || !mankai_parse(arguments, "y#", &position, &bytes)) {                           \
       return NULL;                                                                                        \
     }                                                                                                     \
     int code = MANKAI_OK;                                                                                 \
@@ -224,8 +219,8 @@ static PyObject* confirmed_open(PyObject* type, PyObject* arguments) {
   int canonical = 0;
   mankai_confirmed_request request = {.size = sizeof request};
   mankai_confirmed* confirmed = NULL;
-  if (!PyArg_ParseTuple(arguments, "O&O&dzzi", PyUnicode_FSConverter, &path, mankai_uint64, &keys, &request.fpr,
-                        &request.hash, &request.seed, &canonical)) {
+  if (!mankai_parse(arguments, "O&O&dzzi", PyUnicode_FSConverter, &path, mankai_uint64, &keys, &request.fpr,
+                    &request.hash, &request.seed, &canonical)) {
     return NULL;
   }
   request.keys = keys;
@@ -305,14 +300,10 @@ static PyObject* hot_open(PyObject* type, PyObject* arguments) {
   unsigned long long numbers[6] = {0};
   mankai_hot_request request = {.size = sizeof request};
   mankai_hot* hot = NULL;
-  if (!PyArg_ParseTuple(arguments, "OO&O&O&O&zzO&O&IIO&", &path, mankai_uint64, &numbers[0], mankai_uint64, &numbers[1],
-                        mankai_uint64, &numbers[2], mankai_uint64, &numbers[3], &request.hash, &request.seed,
-                        mankai_uint64, &numbers[4], mankai_uint64, &numbers[5], &request.rounding, &durability,
-                        mankai_uint64, &interval_us)) {
-    return NULL;
-  }
-  PyObject* name = NULL;
-  if (path != Py_None && !PyUnicode_FSConverter(path, &name)) {
+  if (!mankai_parse(arguments, "O&O&O&O&O&zzO&O&IIO&", mankai_path_or_none, &path, mankai_uint64, &numbers[0],
+                    mankai_uint64, &numbers[1], mankai_uint64, &numbers[2], mankai_uint64, &numbers[3], &request.hash,
+                    &request.seed, mankai_uint64, &numbers[4], mankai_uint64, &numbers[5], &request.rounding,
+                    &durability, mankai_uint64, &interval_us)) {
     return NULL;
   }
   request.half_life_us = numbers[0];
@@ -323,8 +314,8 @@ static PyObject* hot_open(PyObject* type, PyObject* arguments) {
   request.late_tolerance_us = numbers[5];
   const mankai_file_options options = mankai_options(durability, interval_us, 0);
   int code = MANKAI_OK;
-  Py_BEGIN_ALLOW_THREADS code = mankai_hot_open(name != NULL ? PyBytes_AsString(name) : NULL, &request, &options, &hot);
-  Py_END_ALLOW_THREADS Py_XDECREF(name);
+  Py_BEGIN_ALLOW_THREADS code = mankai_hot_open(path != NULL ? PyBytes_AsString(path) : NULL, &request, &options, &hot);
+  Py_END_ALLOW_THREADS Py_XDECREF(path);
   return code == MANKAI_OK
              ? mankai_new_handle((PyTypeObject*)type, hot, close_hot, durability == MANKAI_DURABILITY_ALWAYS)
              : mankai_raise(code);
@@ -333,7 +324,7 @@ static PyObject* hot_open(PyObject* type, PyObject* arguments) {
 static PyObject* hot_observe(PyObject* self, PyObject* arguments) {
   PyObject* object = NULL;
   long long time_us = 0;
-  if (!PyArg_ParseTuple(arguments, "OL", &object, &time_us)) {
+  if (!mankai_parse(arguments, "OL", &object, &time_us)) {
     return NULL;
   }
   ONE_KEY(self, object, mankai_hot_observe_one(pointer, key.data, key.bytes, time_us))
@@ -352,7 +343,7 @@ static PyObject* hot_observe_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* times = NULL;
   Many many = {.pointer = pointer_of(self), .keys = hot_observe_keys, .packed = hot_observe_packed};
-  if (many.pointer == NULL || !PyArg_ParseTuple(arguments, "OO", &keys, &times)) {
+  if (many.pointer == NULL || !mankai_parse(arguments, "OO", &keys, &times)) {
     return NULL;
   }
   return mankai_many(self, &many, keys, times, NULL, NULL);
@@ -367,9 +358,12 @@ static PyObject* hot_count(PyObject* self, PyObject* object) {
 static PyObject* hot_top(PyObject* self, PyObject* object) {
   mankai_top_entry* entries = NULL;
   size_t found = 0;
-  const size_t most = PyLong_AsSize_t(object);
+  unsigned long long most = 0;
+  if (!mankai_uint64(object, &most)) {
+    return NULL;
+  }
   mankai_hot* hot = pointer_of(self);
-  if (hot == NULL || (most == (size_t)-1 && PyErr_Occurred() != NULL)) {
+  if (hot == NULL) {
     return NULL;
   }
   const int code = mankai_hot_top(hot, most, &entries, &found);
@@ -380,8 +374,12 @@ static PyObject* hot_above(PyObject* self, PyObject* object) {
   mankai_top_entry* entries = NULL;
   size_t found = 0;
   const double min_raw = PyFloat_AsDouble(object);
+  if (PyErr_Occurred() != NULL) {
+    mankai_wrong_value(NULL);
+    return NULL;
+  }
   mankai_hot* hot = pointer_of(self);
-  if (hot == NULL || PyErr_Occurred() != NULL) {
+  if (hot == NULL) {
     return NULL;
   }
   const int code = mankai_hot_above(hot, min_raw, &entries, &found);

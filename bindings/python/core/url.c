@@ -13,7 +13,7 @@ static PyObject* canonical(PyObject* module, PyObject* arguments) {
   unsigned rules = 0;
   Key key;
   mankai_url_parts parts = {.size = sizeof parts};
-  if (!PyArg_ParseTuple(arguments, "OI", &object, &rules) || !key_of(object, &key)) {
+  if (!mankai_parse(arguments, "OI", &object, &rules) || !key_of(object, &key)) {
     return NULL;
   }
   int code = mankai_url_canonicalize(key.data, key.bytes, rules, text, room, &needed, &parts);
@@ -63,7 +63,7 @@ static PyObject* ladder(PyObject* module, PyObject* arguments) {
   int of_paths = 0;
   mankai_texts* texts = NULL;
   Key key;
-  if (!PyArg_ParseTuple(arguments, "OIIp", &object, &rules, &which, &of_paths) || !key_of(object, &key)) {
+  if (!mankai_parse(arguments, "OIIp", &object, &rules, &which, &of_paths) || !key_of(object, &key)) {
     return NULL;
   }
   const int code = of_paths != 0 ? mankai_url_paths(key.data, key.bytes, rules, which, &texts)

@@ -14,38 +14,57 @@ from . import _core
 BATCH_KEYS = 65536
 
 DURABILITY = {"interval": 2, "always": 1, "never": 3}
+MODES = {"r": 0, "w": 1}
+
+
+def choice(name: str, value: Any, codes: dict[Any, int]) -> int:
+    """The code of one of the values that a setting has."""
+    if value not in tuple(codes):  # a tuple takes values that have no hash
+        names = ", ".join(f'"{one}"' for one in codes if one)
+        raise _core.InvalidArgument(f"{name} is one of {names}, not {value!r}")
+    return codes[value]
 
 
 def durability_code(name: str) -> int:
-    if name not in tuple(DURABILITY):  # a tuple takes values that have no hash
-        raise ValueError(f'durability is "always", "interval" or "never", not "{name}"')
-    return DURABILITY[name]
+    return choice("durability", name, DURABILITY)
 
 
 def given(name: str, value: Any, convert: Callable[[Any], Any] = lambda value: value) -> Any:
     """A setting as the extension takes it, for which 0 is the default."""
+    if value is None:
+        return 0
     try:
-        converted = 0 if value is None else convert(value)
+        converted = convert(value)
+        is_positive = converted > 0
     except (TypeError, ValueError, OverflowError) as error:
         wrong: type[Exception] = TypeError if isinstance(error, TypeError) else _core.InvalidArgument
-        raise wrong(f"{name} is {value!r}; give a number of seconds or a timedelta") from None
-    if value is not None and converted == 0:
+        unit = " of seconds or a timedelta" if convert is duration_us else ""
+        raise wrong(f"{name} is {value!r}; give a number{unit}") from None
+    if not is_positive:
         raise _core.InvalidArgument(f"{name} is {value}; give more than 0, or leave it out")
     return converted
+
+
+def integers(name: str, code: str, values: Any) -> array.array[int]:
+    """Integers as an array of the extension's type."""
+    try:
+        return array.array(code, values)
+    except OverflowError:
+        raise _core.InvalidArgument(f"{name} below 0 or above 2**{8 * array.array(code).itemsize} - 1") from None
 
 
 def ids_of(ids: Any) -> array.array[int] | None:
     """Ids of keys as the extension takes them."""
     if isinstance(ids, (bytes, bytearray)):
         raise TypeError("ids are integers, one per key, not bytes")
-    return None if ids is None else array.array("Q", ids)
+    return None if ids is None else integers("an id is", "Q", ids)
 
 
 def refuse_masked(values: Any) -> None:
     """A masked array of numpy exports what is below its mask."""
     numpy_ma = sys.modules.get("numpy.ma")
     if numpy_ma is not None and isinstance(values, numpy_ma.MaskedArray) and numpy_ma.is_masked(values):
-        raise ValueError("a masked array with masked elements; use its compressed() or filled()")
+        raise _core.InvalidArgument("a masked array with masked elements; use its compressed() or filled()")
 
 
 def is_array(keys: Any) -> bool:
@@ -83,7 +102,7 @@ def prepare(keys: Any) -> Any:
 def bytes_of_out(out: Any, count: int) -> memoryview:
     view = memoryview(out).cast("B")
     if view.readonly or view.nbytes != count:
-        raise ValueError(f"out is read-only or has {view.nbytes} bytes; the results have {count}")
+        raise _core.InvalidArgument(f"out is read-only or has {view.nbytes} bytes; the results have {count}")
     return view
 
 
@@ -134,14 +153,20 @@ def microseconds(when: Any) -> int:
     """A time as microseconds since 1970: seconds as int or float, an aware datetime, or numpy.datetime64."""
     if isinstance(when, datetime.datetime):
         if when.tzinfo is None:
-            raise ValueError("a datetime without a time zone; use datetime.now(timezone.utc)")
+            raise _core.InvalidArgument("a datetime without a time zone; use datetime.now(timezone.utc)")
         return (when - _EPOCH) // _MICROSECOND
-    if type(when).__name__ == "datetime64":
-        time_us = int(when.astype("datetime64[us]").astype("int64"))
-        if time_us == _NOT_A_TIME:
-            raise ValueError("NaT is not a time")
-        return time_us
-    return round(when * 1_000_000)
+    try:
+        if type(when).__name__ == "datetime64":
+            time_us = int(when.astype("datetime64[us]").astype("int64"))
+        else:
+            time_us = round(when * 1_000_000)
+    except TypeError:
+        raise TypeError(f"a time is seconds since 1970, an aware datetime or a numpy.datetime64, not {type(when).__name__}") from None
+    except (ValueError, OverflowError):
+        time_us = _NOT_A_TIME
+    if not -(2**63) < time_us < 2**63:
+        raise _core.InvalidArgument(f"{when} is not a time in seconds since 1970")
+    return time_us
 
 
 def moment(time_us: int) -> datetime.datetime:
@@ -163,15 +188,15 @@ def times_us(at: Any, count: int = 0) -> Any:
     """Times per key as an array of 64-bit integers; one time counts for all keys."""
     if hasattr(at, "dtype") and at.ndim:
         refuse_masked(at)
+        numpy = sys.modules["numpy"]
         if at.dtype.kind == "M":
             times = at.astype("datetime64[us]").astype("int64")
-            if (times == _NOT_A_TIME).any():
-                raise ValueError("NaT is not a time")
-            return times
-        numpy = sys.modules["numpy"]
-        times = numpy.rint(at.astype("float64") * 1e6)
-        if not (abs(times) < 2.0**63).all():  # nor NaN
-            raise OverflowError("a time is not a number of seconds that microseconds of 64 bits can hold")
+            is_valid = times != _NOT_A_TIME
+        else:
+            times = numpy.rint(at.astype("float64") * 1e6)
+            is_valid = abs(times) < 2.0**63  # nor NaN
+        if not is_valid.all():
+            raise _core.InvalidArgument(f"{at[~is_valid][0]} is not a time in seconds since 1970")
         return times.astype("int64")
     if isinstance(at, (list, tuple, array.array)):
         return array.array("q", [microseconds(one) for one in at])

@@ -9,8 +9,8 @@ import os
 from typing import Any, Iterator, NamedTuple
 
 from . import _core
-from ._common import (batches, duration_us, durability_code, given, ids_of, is_array, length_of, many, microseconds, moment,
-                      prepare, times_us)
+from ._common import (MODES, batches, choice, duration_us, durability_code, given, ids_of, integers, is_array, length_of, many,
+                      microseconds, moment, prepare, times_us)
 
 
 class Removal(enum.IntEnum):
@@ -155,9 +155,7 @@ class Filter(_core.Filter):
 
         Errors: NotFound, Locked (it names the process), Corrupt, UnsupportedVersion, DiskError.
         """
-        if mode not in ("r", "w"):
-            raise ValueError(f'mode is "r" (queries) or "w" (changes), not "{mode}"')
-        made = cls._open_file(path, mode == "w", durability_code(durability), given("interval", interval, duration_us),
+        made = cls._open_file(path, choice("mode", mode, MODES), durability_code(durability), given("interval", interval, duration_us),
                               trust_cells)
         made.path = os.fspath(path)
         made._mode = mode
@@ -213,7 +211,7 @@ class Filter(_core.Filter):
         """Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.
 
         Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids:
-        integers from 0 to 2**64 - 1, one per key. at: one time, or one per key. Error: OverflowError for other integers.
+        integers from 0 to 2**64 - 1, one per key. at: one time, or one per key.
         """
         if ids is not None and at is not None:
             raise TypeError("keys have ids or times, not both")
@@ -257,7 +255,7 @@ class Filter(_core.Filter):
 
     def put(self, key: Any, value: int, *, strength: float = 1.0) -> None:
         """Stores a value of 32 bits with a key; for recent-values."""
-        self._put_many([key], array.array("I", [value]), strength)
+        self._put_many([key], integers("a value is", "I", [value]), strength)
 
     def recall(self, key: Any, *, min_matches: int = 2) -> list[tuple[int, int]]:
         """Returns the values of a key with the number of cells that hold each, those with most first."""

@@ -159,7 +159,7 @@ class GateFollower(_Queries, _core.GateFollower):
         Threads do not survive a fork: call it in each worker.
         """
         if not 0 < seconds < threading.TIMEOUT_MAX:
-            raise ValueError(f"an interval is a positive number of seconds, not {seconds}")
+            raise _core.InvalidArgument(f"an interval is a positive number of seconds, not {seconds}")
         self._end_thread()
         stop = self._stop = threading.Event()
 

@@ -6,7 +6,7 @@ import os
 from typing import Any, Iterable, NamedTuple
 
 from . import _core
-from ._common import as_results, batches, given, is_array, prepare
+from ._common import MODES, as_results, batches, choice, given, is_array, prepare
 
 
 class Answer(enum.IntEnum):
@@ -80,9 +80,7 @@ class Guard(_core.Guard):
 
         Errors: NotFound, Locked, Corrupt, UnsupportedVersion, DiskError.
         """
-        if mode not in ("r", "w"):
-            raise ValueError(f'mode is "r" (checks) or "w" (changes), not "{mode}"')
-        made = cls._open_file(path, mode == "w")
+        made = cls._open_file(path, choice("mode", mode, MODES))
         made.path = os.fspath(path)
         return made
 
@@ -100,21 +98,20 @@ class Guard(_core.Guard):
         allow: lists of exceptions. format: "automatic" (hosts files, hosts, URLs, Adblock), "lines", "adblock", "csv" (with
         column) or "urls". fpr: false-positive rate of an approximate guard. Errors: NotFound, DiskError, InvalidArgument.
         """
-        if format not in tuple(_FORMATS):
-            raise ValueError(f"format is one of {', '.join(_FORMATS)}, not \"{format}\"")
+        format_code = choice("format", format, _FORMATS)
         builder = _core.GuardBuilder._create(given("fpr", fpr), hash, seed, exact, keeps_rules)
         for sources, is_allowed in ((lists, False), (allow, True)):
             if isinstance(sources, (str, bytes, os.PathLike)):
                 raise TypeError("lists and allow are lists of paths or of iterables of rules; put the path into a list")
             for source in sources:
                 if isinstance(source, (str, os.PathLike)):
-                    builder._add_list(None, source, _FORMATS[format], is_allowed, column)
+                    builder._add_list(None, source, format_code, is_allowed, column)
                 else:
                     if isinstance(source, (bytes, bytearray, memoryview)):
                         raise TypeError("a list is a path or an iterable of rules, not bytes; put a rule into a list")
                     lines = [line.encode() if isinstance(line, str) else bytes(memoryview(line)) for line in source]
                     text = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
-                    builder._add_list(text, None, _FORMATS[format], is_allowed, column)
+                    builder._add_list(text, None, format_code, is_allowed, column)
         report = BuildReport(**builder._report())
         return builder._build(cls), report
 

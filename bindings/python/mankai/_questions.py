@@ -9,7 +9,7 @@ import os
 from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _core
-from ._common import (batches, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, now_us,
+from ._common import (batches, choice, duration_us, durability_code, given, is_array, length_of, many, microseconds, moment, now_us,
                       prepare, times_us)
 from ._filter import Batch, Entry, Removal, batch_of, entries
 
@@ -48,11 +48,10 @@ class Seen(_core.Seen):
         checkpoint: one each interval [default: 60], and at sync(). Of kind "counting-bloom" they can also forget keys.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
-        if sharing not in tuple(_SHARING):
-            raise ValueError(f'sharing is "one writer" or "processes", not "{sharing}"')
+        sharing_code = choice("sharing", sharing, _SHARING)
         made = cls._open(path, kind, given("keys", keys), given("fpr", fpr), hash, seed, given("window", window, duration_us),
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
-                         given("interval", interval, duration_us), _SHARING[sharing])
+                         given("interval", interval, duration_us), sharing_code)
         made._has_window = made._facts()["window_us"] != 0
         made.path = None if path is None else os.fspath(path)
         return made
@@ -236,14 +235,13 @@ class Hot(_core.Hot):
         accept_future: records further ahead of the clock than this are ignored; None accepts all.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
-        codes = {None: 0, "strict": 1, "balanced": 2}
-        if rounding not in tuple(codes):
-            raise ValueError(f'rounding is "strict" or "balanced", not "{rounding}"')
+        rounding_code = choice("rounding", rounding, {None: 0, "strict": 1, "balanced": 2})
+        future_us = given("accept_future", accept_future or None, duration_us)
         made = cls._open(path, given("half_life", half_life, duration_us), given("epoch", epoch, duration_us),
                          given("window", window, duration_us), given("memory", memory), hash, seed, 0,
-                         given("late_tolerance", late_tolerance, duration_us), codes[rounding], durability_code(durability),
+                         given("late_tolerance", late_tolerance, duration_us), rounding_code, durability_code(durability),
                          given("interval", interval, duration_us))
-        made._accept_future = None if accept_future is None else duration_us(accept_future)
+        made._accept_future = None if accept_future is None else future_us
         made.path = None if path is None else os.fspath(path)
         return made
 
@@ -270,7 +268,7 @@ class Hot(_core.Hot):
     def _limit_future(self, at: Any) -> None:
         if self._accept_future is not None and (at is not None or self._has_limit):
             self._has_limit = True
-            self._accept_until(now_us() + self._accept_future)
+            self._accept_until(min(now_us() + self._accept_future, 2**63 - 1))
 
     def top(self, n: int = 20) -> list[Entry]:
         """Returns the n hottest keys, the hottest first."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple
 
 from . import _core
+from ._common import choice
 
 #: Number of the rules of keys in new filters.
 VERSION: int = _core.url_version()
@@ -21,13 +22,6 @@ _PATHS = {"safe_browsing": 0, "all": 1}
 
 class InvalidUrl(_core.InvalidArgument):
     """A text that is not a URL with a host."""
-
-
-def _code(table: dict[str, int], what: str, name: str) -> int:
-    try:
-        return table[name]
-    except KeyError:
-        raise ValueError(f"{what} is one of {', '.join(table)}, not \"{name}\"") from None
 
 
 class Url(NamedTuple):
@@ -56,12 +50,12 @@ def _call(call: Any, *arguments: Any) -> Any:
 
 def canonical(raw: Any, *, rules: str = "default") -> str:
     """Returns the canonical form. rules: "keys" (the default) or "safe_browsing", those of guards. Errors: InvalidUrl."""
-    return _call(_core.url_canonical, raw, _code(_RULES, "rules", rules))[0]
+    return _call(_core.url_canonical, raw, choice("rules", rules, _RULES))[0]
 
 
 def canonical_many(urls: Iterable[Any], *, rules: str = "default", invalid: str | None = None) -> list[str | None]:
     """Returns the canonical form per URL, and `invalid` for what is not a URL."""
-    code = _code(_RULES, "rules", rules)
+    code = choice("rules", rules, _RULES)
     found: list[str | None] = []
     for raw in urls:
         try:
@@ -74,13 +68,15 @@ def canonical_many(urls: Iterable[Any], *, rules: str = "default", invalid: str 
 def parse(raw: Any, *, rules: str = "default") -> Url:
     """Returns the canonical form and its parts. Errors: InvalidUrl."""
     text, scheme_end, host_begin, host_end, authority_end, path_end, is_ip = _call(
-        _core.url_canonical, raw, _code(_RULES, "rules", rules))
+        _core.url_canonical, raw, choice("rules", rules, _RULES))
     return Url(text, text[:scheme_end], text[host_begin:host_end], text[host_begin:authority_end],
                text[authority_end:path_end], text[path_end:], is_ip)
 
 
 def registrable_domain(host: str) -> str:
     """Returns the registrable domain of a canonical host; "" if there is none."""
+    if not isinstance(host, str):
+        raise TypeError(f"a canonical host is a str, not {type(host).__name__}")
     encoded = host.encode()
     return encoded[_core.url_registrable_domain(encoded):].decode()
 
@@ -90,9 +86,9 @@ def hosts(raw: Any, *, ladder: str = "safe_browsing_v5", rules: str = "safe_brow
 
     ladder: "exact", "safe_browsing_v4", "safe_browsing_v5" or "all". Errors: InvalidUrl.
     """
-    return _call(_core.url_ladder, raw, _code(_RULES, "rules", rules), _code(_HOSTS, "ladder", ladder), False)
+    return _call(_core.url_ladder, raw, choice("rules", rules, _RULES), choice("ladder", ladder, _HOSTS), False)
 
 
 def paths(raw: Any, *, ladder: str = "safe_browsing", rules: str = "safe_browsing") -> list[str]:
     """Returns the path of a URL and its parents: "safe_browsing" (up to 4 directories) or "all". Errors: InvalidUrl."""
-    return _call(_core.url_ladder, raw, _code(_RULES, "rules", rules), _code(_PATHS, "ladder", ladder), True)
+    return _call(_core.url_ladder, raw, choice("rules", rules, _RULES), choice("ladder", ladder, _PATHS), True)
