@@ -14,10 +14,10 @@ from . import _core
 BATCH_KEYS = 65536
 
 DURABILITY = {"interval": 2, "always": 1, "never": 3}
-MODES = {"r": 0, "w": 1}
+MODES = {"r": False, "w": True}
 
 
-def choice(name: str, value: Any, codes: dict[Any, int]) -> int:
+def choice(name: str, value: Any, codes: dict[Any, Any]) -> Any:
     """The code of one of the values that a setting has."""
     if value not in tuple(codes):  # a tuple takes values that have no hash
         names = ", ".join(f'"{one}"' for one in codes if one)
@@ -58,6 +58,15 @@ def ids_of(ids: Any) -> array.array[int] | None:
     if isinstance(ids, (bytes, bytearray)):
         raise TypeError("ids are integers, one per key, not bytes")
     return None if ids is None else integers("an id is", "Q", ids)
+
+
+def _reduce_error(error: BaseException) -> tuple[Any, ...]:
+    """Pickles an error with the attributes of OSError, which forgets those that are not in its arguments."""
+    names = [name for name in ("errno", "filename", "filename2") if getattr(error, name, None) is not None]
+    return type(error), error.args, {**error.__dict__, **{name: getattr(error, name) for name in names}}
+
+
+_core.Error.__reduce__ = _reduce_error  # type: ignore[assignment]
 
 
 def refuse_masked(values: Any) -> None:

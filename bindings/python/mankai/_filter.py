@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import copy
 import datetime
 import enum
 import os
@@ -175,20 +176,26 @@ class Filter(_core.Filter):
         self._save(path, replace)
 
     def copy(self) -> Filter:
-        """Returns a filter in memory with the same content."""
-        return self._copy()
+        """Returns a filter in memory with the same content, and with the attributes of a subclass."""
+        made = self._copy()
+        made.__dict__.update(self._attributes())
+        return made
 
-    def __copy__(self) -> Filter:
-        return self._copy()
+    __copy__ = copy
 
-    def __deepcopy__(self, memo: Any) -> Filter:
-        return self._copy()
+    def __deepcopy__(self, memo: dict[int, Any]) -> Filter:
+        made = memo[id(self)] = self._copy()
+        made.__dict__.update(copy.deepcopy(self._attributes(), memo))
+        return made
+
+    def _attributes(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("path", "_mode", "_is_in_batch")}
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is None:
-            return (_unpickle, (type(self), self.to_bytes()))
+            return (_unpickle, (type(self), self.to_bytes()), self.__getstate__())
         if self._mode == "r":
-            return (_reopen, (type(self), self.path))
+            return (_reopen, (type(self), self.path), self.__getstate__())
         raise TypeError(f"{self.path}: a file opened for changes cannot be pickled; open it there, or pickle copy()")
 
     # ---- Keys ----

@@ -413,6 +413,12 @@ class ArrayTest(unittest.TestCase):
         self.assertEqual(counting.counts(numpy.array(["a", "b", "c"])).tolist(), [2, 1, 0])
 
 
+class Named(mankai.Filter):
+    """A subclass with attributes, as programs have them."""
+
+    name = None
+
+
 class FilterTest(FolderTest):
     def test_a_spec_or_keywords_make_it(self):
         made = mankai.Filter("blocked-bloom:keys=1000,fpr=0.01")
@@ -475,6 +481,31 @@ class FilterTest(FolderTest):
         self.assertIn(URLS[0], read)
         with mankai.Filter.open(path, "w") as writer, self.assertRaisesRegex(TypeError, "cannot be pickled"):
             pickle.dumps(writer)
+
+    def test_attributes_of_subclasses_are_pickled_and_copied(self):
+        made = Named.create(keys=1000)
+        made.name = ["a"]
+        made.add("key")
+        made.itself = made
+        made.save(self.folder / "f.mk")
+        again = pickle.loads(pickle.dumps(made))
+        shallow, deep = copy.copy(made), copy.deepcopy(made)
+        for other in (again, shallow, deep):
+            self.assertIsInstance(other, Named)
+            self.assertEqual(other.name, ["a"])
+            self.assertIn("key", other)
+            other.add("other")
+        self.assertNotIn("other", made)
+        self.assertIs(shallow.name, made.name)
+        self.assertIsNot(deep.name, made.name)
+        self.assertIs(deep.itself, deep)
+        read = Named.open(self.folder / "f.mk")
+        read.name = "reader"
+        for other in (pickle.loads(pickle.dumps(read)), read.copy()):
+            self.assertEqual(other.name, "reader")
+        self.assertIsNone(other.path)
+        self.assertIsInstance(pickle.dumps(other), bytes)  # and not its path
+        other.add("in memory")
 
     def test_a_file_keeps_its_keys_and_names_its_owner(self):
         path = self.folder / "f.mk"
@@ -1142,6 +1173,20 @@ class ErrorTest(unittest.TestCase):
             self.assertEqual((caught.exception.errno, caught.exception.os_error), (number, os_error))
         for error, code in ((mankai.Closed, "closed"), (mankai.Busy, "busy"), (mankai.Corrupt, "corrupt"), (mankai.Error, None)):
             self.assertEqual(error.code, code)
+
+    def test_errors_are_pickled_with_their_attributes(self):
+        for call in (lambda: mankai.Filter.open("/proc/none"), lambda: mankai.Filter.open("/proc/self/mem/x"),
+                     lambda: mankai.Filter("none:keys=1"), lambda: url.canonical("http://"), lambda: mankai.Filter.create(keys=-1)):
+            with self.assertRaises(mankai.Error) as caught:
+                call()
+            error = caught.exception
+            error.filename = "a name that the program gave"
+            error.add_note("a note")
+            for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+                self.assertIs(type(again), type(error))
+                self.assertEqual(str(again), str(error))
+                for name in ("code", "os_error", "errno", "filename", "args", "__notes__"):
+                    self.assertEqual(getattr(again, name, None), getattr(error, name, None), name)
 
     def test_zero_is_not_a_default(self):
         with tempfile.TemporaryDirectory(prefix="mankai-python-") as folder:
