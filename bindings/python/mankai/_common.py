@@ -179,7 +179,11 @@ def microseconds(when: Any) -> int:
 
 
 def moment(time_us: int) -> datetime.datetime:
-    return _EPOCH + datetime.timedelta(microseconds=time_us)
+    """A time as a datetime, or the last one: milliseconds that were given as seconds are after the year 9999."""
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=time_us)
+    except OverflowError:
+        return datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
 
 
 def now_us() -> int:

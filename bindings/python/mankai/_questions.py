@@ -232,7 +232,8 @@ class Hot(_core.Hot):
 
         half_life, window, epoch: seconds or timedelta [default: a half-life of an hour]. memory: bytes [default: 262,144].
         rounding: "strict" or "balanced" (half of the error, some counts too low). late_tolerance: older records count as late.
-        accept_future: records further ahead of the clock than this are ignored; None accepts all.
+        accept_future: records further ahead of the clock than this are ignored; None accepts all, of which
+        those after the year 9999 have its end as last_seen.
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
         rounding_code = choice("rounding", rounding, {None: 0, "strict": 1, "balanced": 2})

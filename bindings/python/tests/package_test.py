@@ -975,6 +975,18 @@ class HotTest(FolderTest):
             self.assertEqual(hot.top(1)[0].key, b"a")
             self.assertEqual(len(hot), 17)
 
+    def test_times_beyond_the_years_of_datetime(self):
+        milliseconds = 1.7e12  # given as seconds: the year 55840
+        last = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
+        hot, hottest = mankai.Hot(accept_future=None), mankai.Filter("decayed-top:bytes=65536")
+        for one in (hot, hottest):
+            one.update(["b", "a"], at=[-milliseconds, milliseconds])
+            self.assertEqual((one.top(1)[0].text, one.top(1)[0].last_seen), ("a", last))
+        self.assertEqual(hot.now, last)
+        usual = mankai.Hot()
+        usual.observe("a", at=milliseconds)
+        self.assertEqual((usual.top(), usual.info["records_in_future"]), ([], 1))
+
     @unittest.skipIf(numpy is None, "numpy is missing: apt-get install python3-numpy")
     def test_numpy_times(self):
         hot = mankai.Hot(half_life=600)
