@@ -48,7 +48,8 @@ export class MankaiError extends Error {
 /** Base of the classes that have a file or memory of the library. Also `using` and `await using` where the language has them. */
 declare abstract class Handle {
   readonly closed: boolean;
-  /** Waits for pending promises of the object, makes all changes of a file durable, unlocks it and frees the memory. */
+  /** Waits for pending promises of the object, makes all changes of a file durable, unlocks it and frees the memory. A second
+   * call waits for the first, which rejects after an error. */
   close(): Promise<void>;
   /** The same in this thread. Errors: code "MANKAI_BUSY" while a promise of the object is pending. */
   closeSync(): void;
@@ -143,7 +144,8 @@ export class Filter extends Handle {
   /** A filter in memory with the same content. */
   copy(): Filter;
 
-  /** Whether a key may have been added; never a false negative. */
+  /** Whether a key may have been added. Never a false negative, except in kinds whose keys expire or are overwritten by new ones
+   * (`forgets` in kinds()). */
   has(key: Key): boolean;
   /** 1 or 0 per key. */
   hasMany(keys: Keys): Uint8Array;
@@ -237,7 +239,8 @@ export interface SeenInfo {
   isOverfull: boolean;
 }
 
-/** Have I seen it? No false negatives; up to `keys` keys, a new key is reported as seen with probability `fpr`. */
+/** Have I seen it? No false negatives, except of kind fading-fingerprints, where new keys overwrite old ones; up to `keys` keys, a new key
+ * is reported as seen with probability `fpr`. */
 export class Seen extends Handle {
   /** In memory. */
   constructor(settings?: SeenSettings);

@@ -76,11 +76,11 @@ napi_value mankai_close_handle(napi_env env, napi_callback_info info) {
     return arguments.failed ? NULL : mankai_throw_type(env, "not an object of mankai");
   }
   Handle* handle = data;
+  if (!is_async && handle->calls != 0) { /* among them a close() that is pending */
+    return mankai_throw_busy(env);
+  }
   if (handle->pointer == NULL) {
     return mankai_undefined(env);
-  }
-  if (!is_async && handle->calls != 0) {
-    return mankai_throw_busy(env);
   }
   Work* work = mankai_new_work(env, run_close, finish_close);
   if (work == NULL) {

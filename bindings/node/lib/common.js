@@ -42,8 +42,14 @@ class Handle {
   get closed() {
     return core.isClosed(this.#handle);
   }
+  #closing = null;
   async close() {
-    await core.close(true, this.#handle);
+    if (this.closed) { // perhaps not yet: the first call tells the error
+      await this.#closing?.catch(() => {});
+    } else {
+      this.#closing = core.close(true, this.#handle);
+      await this.#closing;
+    }
   }
   closeSync() {
     core.close(false, this.#handle);

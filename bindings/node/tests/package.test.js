@@ -250,6 +250,22 @@ test('close waits for pending promises', async (t) => {
   Filter.openSync(file, { mode: 'w' }).closeSync();
 });
 
+test('a second close waits for the first', async (t) => {
+  for (let round = 0; round < 4; ++round) {
+    const file = path.join(folderOf(t), 'f.mk');
+    const filter = Filter.createSync(file, { keys: 1e6 });
+    filter.add('a');
+    const pending = round % 2 === 0 ? filter.checkpoint() : null;
+    const first = filter.close();
+    assert.throws(() => filter.closeSync(), code('BUSY'));
+    await (round < 2 ? filter.close() : Promise.all([filter.close(), filter.close()]));
+    Filter.openSync(file, { mode: 'w' }).closeSync();
+    await Promise.all([first, pending]);
+    filter.closeSync();
+    await filter.close();
+  }
+});
+
 test('corrupt images are errors', () => {
   const image = small().toBytes();
   image[200] ^= 1;

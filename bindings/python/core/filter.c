@@ -472,7 +472,8 @@ static PyMethodDef methods[] = {
     {"_add", add, METH_O, NULL},
     {"observe", observe, METH_O,
      "observe($self, key, /)\n--\n\nAdds a key, and returns whether it was present before.\n\n"
-     "True may be wrong with the false-positive rate; False is never wrong."},
+     "True may be wrong with the false-positive rate; False is never wrong, except in kinds whose keys expire or are\n"
+     "overwritten by new ones (forgets in kinds())."},
     {"_count", count, METH_O, NULL},
     {"_lately", lately, METH_O, NULL},
     {"_recall", recall, METH_VARARGS, NULL},

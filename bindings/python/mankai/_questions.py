@@ -30,7 +30,7 @@ class Seen(_core.Seen):
         for row in seen.first(rows, key=lambda row: row["url"]): ...
 
     No false negatives; up to `keys` keys, a new key is reported as seen with probability `fpr`. With a window, keys expire: a
-    key is seen for at least that long after its first time.
+    key is seen for at least that long after its first time. Of kind "fading-fingerprints", new keys overwrite old ones.
     """
 
     path: str | None = None
