@@ -17,9 +17,10 @@
 
 /* ---- Errors (errors.c) ---- */
 
-/* Each throws and returns NULL: a MankaiError of a code with the message of the thread's last error; of a closed
- * object; of one whose promise is pending; a TypeError. */
+/* Each throws and returns NULL: a MankaiError of a code with the message of the thread's last error; of a wrong value;
+ * of a closed object; of one whose promise is pending; a TypeError. */
 napi_value mankai_throw(napi_env env, int code);
+void* mankai_throw_invalid(napi_env env, const char* message);
 void* mankai_throw_closed(napi_env env);
 void* mankai_throw_busy(napi_env env);
 void* mankai_throw_type(napi_env env, const char* message);

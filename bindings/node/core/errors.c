@@ -60,6 +60,10 @@ napi_value mankai_throw(napi_env env, int code) {
   return throw_error(env, mankai_make_error(env, code, mankai_last_os_error(), mankai_last_error()));
 }
 
+void* mankai_throw_invalid(napi_env env, const char* message) {
+  return throw_error(env, mankai_make_error(env, MANKAI_INVALID_ARGUMENT, 0, message));
+}
+
 void* mankai_throw_closed(napi_env env) {
   return throw_error(env, new_error(env, "MANKAI_CLOSED", 0, "the object is closed; open the file again"));
 }

@@ -148,7 +148,7 @@ static napi_value put(napi_env env, napi_callback_info info) {
     return NULL;
   }
   if (value > UINT32_MAX) {
-    return mankai_throw_type(env, "a value is an integer of 32 bits");
+    return mankai_throw_invalid(env, "a value is an integer of 32 bits");
   }
   ONE_KEY(env, info, 2, mankai_put_one(pointer, key.data, key.bytes, (uint32_t)value, strength))
   return NULL;

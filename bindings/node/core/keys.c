@@ -3,9 +3,13 @@
 
 #include "core.h"
 
-static bool refuse_key(napi_env env) {
-  return mankai_throw_type(
-             env, "a key is a string, a Uint8Array, or a number or BigInt that is an integer of 64 bits") != NULL;
+static bool refuse_key(napi_env env, napi_value value) {
+  static const char message[] = "a key is a string, a Uint8Array, or a number or BigInt that is an integer of 64 bits";
+  napi_valuetype type = napi_undefined;
+  napi_typeof(env, value, &type);
+  void* none =
+      type == napi_number || type == napi_bigint ? mankai_throw_invalid(env, message) : mankai_throw_type(env, message);
+  return none != NULL;
 }
 
 /* The bytes of a Uint8Array, which a Buffer is. */
@@ -53,7 +57,7 @@ bool mankai_other_key(napi_env env, napi_value value, Key* key) {
     key->bytes = sizeof key->integer;
     return true;
   }
-  return bytes_of(env, value, &key->data, &key->bytes) || refuse_key(env);
+  return bytes_of(env, value, &key->data, &key->bytes) || refuse_key(env, value);
 }
 
 /* ---- Arrays of keys: copied, one after the other, since code of the program may run between two of them ---- */

@@ -80,29 +80,32 @@ function withDefaults(given, defaults) {
   return options;
 }
 
+/** An error of a value of the right type. */
+function wrongValue(message) {
+  return new MankaiError('MANKAI_INVALID_ARGUMENT', message);
+}
+
 function choice(name, value, codes) {
-  if (typeof value !== 'string' || !Object.hasOwn(codes, value)) {
-    throw new TypeError(`${name} is one of ${Object.keys(codes).join(', ')}, not ${String(value)}`);
-  }
-  return codes[value];
+  if (typeof value === 'string' && Object.hasOwn(codes, value)) return codes[value];
+  const message = `${name} is one of ${Object.keys(codes).join(', ')}, not ${String(value)}`;
+  throw typeof value === 'string' ? wrongValue(message) : new TypeError(message);
 }
 
 function natural(name, value) {
-  if (typeof value === 'bigint' ? value < 0n || value >= 2n ** 64n : !(Number.isSafeInteger(value) && value >= 0)) {
-    throw new TypeError(`${name} is an integer from 0 (from 2^53 a BigInt), not ${String(value)}`);
-  }
-  return value;
+  if (typeof value === 'bigint' ? value >= 0n && value < 2n ** 64n : Number.isSafeInteger(value) && value >= 0) return value;
+  const message = `${name} is an integer from 0 (from 2^53 a BigInt), not ${String(value)}`;
+  throw ['number', 'bigint'].includes(typeof value) ? wrongValue(message) : new TypeError(message);
 }
 
 function number(name, value) {
-  if (typeof value !== 'number' || Number.isNaN(value)) throw new TypeError(`${name} is a number, not ${String(value)}`);
+  if (typeof value !== 'number') throw new TypeError(`${name} is a number, not ${String(value)}`);
+  if (Number.isNaN(value)) throw wrongValue(`${name} is NaN`);
   return value;
 }
 
 function duration(name, value) {
-  if (typeof value !== 'number' || !(value >= 0)) {
-    throw new TypeError(`${name} is a number of milliseconds, not ${String(value)}`);
-  }
+  if (typeof value !== 'number') throw new TypeError(`${name} is a number of milliseconds, not ${String(value)}`);
+  if (!(value >= 0)) throw wrongValue(`${name} is ${value}; give milliseconds from 0`);
   return value === 0 ? 0 : Math.max(value, 0.001); // a microsecond, since 0 is another value
 }
 
@@ -110,22 +113,23 @@ function duration(name, value) {
 function setting(check, name, value) {
   const checked = value === null || value === undefined ? null : check(name, value);
   if (checked !== null && Number(checked) === 0) {
-    throw new MankaiError('MANKAI_INVALID_ARGUMENT', `${name} is ${value}; give more than 0, or leave it out`);
+    throw wrongValue(`${name} is ${value}; give more than 0, or leave it out`);
   }
   return checked ?? 0;
 }
 
 function text(name, value) {
-  if (value !== null && value !== undefined && (typeof value !== 'string' || value.includes('\0'))) {
-    throw new TypeError(`${name} is a string without zero bytes`);
-  }
+  if (value === null || value === undefined) return value;
+  if (typeof value !== 'string') throw new TypeError(`${name} is a string`);
+  if (value.includes('\0')) throw wrongValue(`${name} has a zero byte`);
   return value;
 }
 
 /** A path as a string: of a string or a file: URL. */
 function pathOf(path) {
   const name = path instanceof URL ? fileURLToPath(path) : path;
-  if (typeof name !== 'string' || name === '') throw new TypeError('a path is a string or a file: URL');
+  if (typeof name !== 'string') throw new TypeError('a path is a string or a file: URL');
+  if (name === '') throw wrongValue('a path is empty');
   return text('a path', name);
 }
 
@@ -140,16 +144,15 @@ function isWritable(mode) {
 
 function timeOf(at) {
   const time = at instanceof Date ? at.getTime() : at;
-  if (typeof time !== 'number' || !Number.isFinite(time)) {
-    throw new TypeError('a time is a Date, or a number of milliseconds since 1970');
-  }
+  if (typeof time !== 'number') throw new TypeError('a time is a Date, or a number of milliseconds since 1970');
+  if (!Number.isFinite(time)) throw wrongValue(`${time} is not a time`);
   return time;
 }
 
 /** One time per key, from one for all or an array. */
 function timesOf(at, count) {
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
-    if (at.length !== count) throw new TypeError(`${count} keys, but ${at.length} times`);
+    if (at.length !== count) throw wrongValue(`${count} keys, but ${at.length} times`);
     return Float64Array.from(at, timeOf);
   }
   return new Float64Array(count).fill(timeOf(at));
@@ -157,7 +160,7 @@ function timesOf(at, count) {
 
 function idsOf(ids, count) {
   if (!Array.isArray(ids) && !ArrayBuffer.isView(ids)) throw new TypeError('ids are an array of numbers or BigInts');
-  if (ids.length !== count) throw new TypeError(`${count} keys, but ${ids.length} ids`);
+  if (ids.length !== count) throw wrongValue(`${count} keys, but ${ids.length} ids`);
   return BigUint64Array.from(ids, (id) => BigInt(natural('an id', id)));
 }
 
@@ -268,5 +271,6 @@ function entriesOf(found) {
 
 module.exports = {
   Handle, MankaiError, OPENED, arrayOfKeys, batches, bytesOf, choice, core, duration, durabilityCode, entriesOf, idsOf,
-  isWritable, lengthOf, many, natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults, yesNoAny,
+  isWritable, lengthOf, many, natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults, wrongValue,
+  yesNoAny,
 };

@@ -2,7 +2,7 @@
 // A middleware for Express and for servers of node:http.
 
 const { Guard } = require('./guard.js');
-const { withDefaults } = require('./common.js');
+const { withDefaults, wrongValue } = require('./common.js');
 
 const isTree = (value) => typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
 
@@ -36,7 +36,8 @@ function guardMiddleware(given) {
   const options = withDefaults(given, { guard: null, parameters: ['url'], status: 403, blocksInvalid: false });
   const { guard, status } = options;
   if (!(guard instanceof Guard)) throw new TypeError('guard is a Guard');
-  if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError('status is a status code of HTTP');
+  if (typeof status !== 'number') throw new TypeError('status is a status code of HTTP');
+  if (!Number.isInteger(status) || status < 200 || status > 599) throw wrongValue('status is a status code of HTTP');
   if (!Array.isArray(options.parameters)) throw new TypeError('parameters are an array of names');
   const parameters = new Set(options.parameters.map(String));
   const invalid = { invalid: !!options.blocksInvalid };

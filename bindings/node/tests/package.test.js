@@ -36,7 +36,10 @@ test('an integer is its eight bytes', () => {
   assert.equal(filter.has(Buffer.from('feffffffffffffff', 'hex')), true);
   assert.deepEqual([...filter.hasMany(new BigInt64Array([-2n, 3n]))], [1, 0]);
   assert.deepEqual([...filter.hasMany([-2, 3])], [1, 0]);
-  for (const key of [2n ** 63n, 2 ** 53, 1.5, NaN, Infinity]) assert.throws(() => filter.add(key), TypeError);
+  for (const key of [2n ** 63n, 2 ** 53, 1.5, NaN, Infinity]) {
+    assert.throws(() => filter.add(key), code('INVALID_ARGUMENT'));
+    assert.throws(() => filter.update([1, key]), code('INVALID_ARGUMENT'));
+  }
 });
 
 test('batches agree with single keys', () => {
@@ -125,7 +128,7 @@ test('a spec or settings make a filter', () => {
   assert.throws(() => new Filter('no-such-kind:keys=1'), code('NOT_FOUND'));
   assert.throws(() => new Filter({ keys: 10, fpr: 2 }), code('INVALID_ARGUMENT'));
   assert.throws(() => new Filter({}), code('INVALID_ARGUMENT'));
-  assert.throws(() => new Filter('blocked-bloom:keys=1000\0'), TypeError);
+  assert.throws(() => new Filter('blocked-bloom:keys=1000\0'), code('INVALID_ARGUMENT'));
   assert.ok(mankai.kinds().some((kind) => kind.name === 'blocked-bloom'));
   assert.ok(mankai.plan(1e6, { fpr: 0.01 }).length > 3);
   assert.ok(mankai.plan(1e6, { memoryBytes: 1e6 }).length > 3);
@@ -158,9 +161,9 @@ test('ids, times, values and the hottest', () => {
   assert.deepEqual([...numbered.removeMany(pack(['c', 'x']), { ids: [3, 4] })], [Removal.REMOVED, Removal.ABSENT]);
   numbered.add('c', { id: 3 });
   assert.equal(numbered.remove('a', { id: 1 }), Removal.REMOVED);
-  assert.throws(() => numbered.update(['a', 'b'], { ids: [1] }), TypeError);
-  assert.throws(() => numbered.add('c', { id: 2 ** 64 }), TypeError);
-  assert.throws(() => numbered.update(['a'], { ids: [2 ** 53] }), TypeError);
+  assert.throws(() => numbered.update(['a', 'b'], { ids: [1] }), code('INVALID_ARGUMENT'));
+  assert.throws(() => numbered.add('c', { id: 2 ** 64 }), code('INVALID_ARGUMENT'));
+  assert.throws(() => numbered.update(['a'], { ids: [2 ** 53] }), code('INVALID_ARGUMENT'));
   const hot = new Filter('decayed-top:bytes=65536');
   hot.update(['a', 'a', 'b'], { at: new Date(1.7e12) });
   hot.add('c', { at: 1.7e12 });
@@ -504,6 +507,56 @@ test('an object that is in use cannot be closed at once', async (t) => {
   filter.closeSync();
 });
 
+test('wrong types are a TypeError, wrong values MANKAI_INVALID_ARGUMENT', async (t) => {
+  const file = path.join(folderOf(t), 'new');
+  const values = new Filter('recent-values:keys=100');
+  const [filter, hot, guard, gate, seen] = [small(), new Hot(), new Guard(), new Gate({ keys: 10 }), new Seen({ keys: 10 })];
+  const hottest = new Filter('decayed-top:bytes=65536');
+  const numbered = new Filter('scalable-counting-bloom:keys=10');
+  const cases = [ // a call with one argument, wrong types, wrong values
+    [(one) => new Filter(one), [5, null, { keys: 10, growth: {} }], ['none\0', { keys: 10, fpr: NaN }, { keys: -1 }]],
+    [(one) => Filter.openSync(one), [5, null, undefined], ['', 'a\0']],
+    [(one) => Filter.openSync(file, one), [5, { mode: 1 }, { none: 1 }, { durability: 1 }], [{ mode: 'x' }, { durability: 'x' }, { interval: -1 }]],
+    [(one) => Filter.createSync(file, { keys: 10, interval: one }), ['1'], [NaN, -1]],
+    [(one) => Filter.fromBytes(one), ['a', new Float64Array(1), new ArrayBuffer(4)], []],
+    [(one) => filter.add(one), [null, undefined, true, {}, new Date(), new ArrayBuffer(8)], [1.5, 2n ** 63n, -(2n ** 63n) - 1n]],
+    [(one) => filter.hasMany(one), ['a', 5, Buffer.from('a'), ['a', null], {}], [['a', 1.5]]],
+    [(one) => hottest.update(['a'], { at: one }), ['1', null, {}], [NaN, new Date(NaN), [1, 2], [NaN]]],
+    [(one) => numbered.update(['a'], { ids: one }), [1, 'a', ['a']], [[-1], [1, 2], [2n ** 64n]]],
+    [(one) => hottest.advance(one), ['1', undefined], [NaN, new Date(NaN)]],
+    [(one) => hottest.top(one), ['1', null], [-1, 1.5, 2n ** 64n]],
+    [(one) => values.put('a', one), ['1', null], [-1, 1.5, 2 ** 32]],
+    [(one) => values.put('a', 1, { strength: one }), ['1', null], [NaN, 7]],
+    [(one) => values.recall('a', { minMatches: one }), ['1'], [-1, 1.5]],
+    [(one) => new Seen(one), [5, { keys: '1' }, { fpr: '1' }, { hash: 1 }, { window: '1' }, { none: 1 }],
+      [{ keys: -1 }, { fpr: NaN }, { hash: 'a\0' }, { window: NaN }, { sharing: 'x' }, { keys: 1.5 }]],
+    [(one) => seen.observe('a', one), ['1', null], [NaN, Infinity]],
+    [(one) => ConfirmedSeen.openSync(file, one), [{ keys: '1' }], [{ keys: -1 }]],
+    [(one) => new Hot(one), [{ acceptFuture: '1' }, { rounding: 1 }], [{ acceptFuture: NaN }, { acceptFuture: -1 }, { rounding: 'x' }]],
+    [(one) => hot.observe('a', one), ['1'], [NaN, Infinity]],
+    [(one) => hot.observeMany(['a'], one), ['1'], [NaN, [], [1, 2]]],
+    [(one) => hot.above(one), ['1', undefined], [NaN]],
+    [(one) => new Guard(one), [{ fpr: '1' }, { seed: 1 }], [{ fpr: NaN }, { seed: 'a\0' }]],
+    [(one) => Guard.buildSync([['a.example']], one), [{ format: 1 }, { column: 1 }], [{ format: 'x' }, { column: 'a\0' }]],
+    [(one) => guard.addSync('a.example', { id: one }), ['1'], [-1, 1.5, 2n ** 64n]],
+    [(one) => new Gate(one), [{ memo: '1' }, { sourceId: 1 }], [{ memo: -1 }, { sourceId: 'a\0' }]],
+    [(one) => gate.apply(one), [undefined, { position: '1' }, { position: 1, mark: 1 }], [{ position: -1 }, { position: 1, mark: 'a\0' }]],
+    [(one) => gate.maybe('a', { after: one }), ['1'], [-1, 2n ** 64n]],
+    [(one) => gate.report('a', one), [null, {}], []],
+    [(one) => plan(one), ['1', undefined], [-1, 1.5]],
+    [(one) => url.canonical('http://a.example/', { rules: one }), [1], ['x']],
+    [(one) => url.hosts('http://a.example/', { ladder: one }), [1], ['x', 'toString']],
+    [(one) => mankai.guardMiddleware({ guard, status: one }), ['403'], [99, 1.5]],
+    [(one) => mankai.verifySync(one), [5], ['', 'a\0']],
+  ];
+  for (const [call, types, wrong] of cases) {
+    for (const one of types) assert.throws(() => call(one), TypeError, `${call} ${String(one)}`);
+    for (const one of wrong) assert.throws(() => call(one), code('INVALID_ARGUMENT'), `${call} ${String(one)}`);
+  }
+  await assert.rejects(Filter.open(5), TypeError);
+  await assert.rejects(Filter.open('a\0'), code('INVALID_ARGUMENT'));
+});
+
 test('zero is not a default', (t) => {
   const file = path.join(folderOf(t), 'new');
   for (const [make, names] of [
@@ -540,6 +593,6 @@ test('URLs', () => {
   assert.deepEqual(url.hosts('http://a.b.example/', { ladder: 'all' }), ['a.b.example', 'b.example', 'example']);
   assert.ok(url.paths('http://a.example/b/c?d').includes('/b/'));
   assert.ok(url.canonical('http://a.example/' + 'x'.repeat(5000)).length > 5000);
-  assert.throws(() => url.canonical('http://a.example/', { rules: 'none' }), TypeError);
+  assert.throws(() => url.canonical('http://a.example/', { rules: 'none' }), code('INVALID_ARGUMENT'));
   assert.ok(url.VERSION >= 1);
 });

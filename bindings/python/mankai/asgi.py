@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Awaitable, Callable, Iterable
 
+from ._core import InvalidArgument
 from ._guard import Guard
 from ._web import JSON, MAX_BODY_BYTES, TEXT, Check, classify
 
@@ -25,7 +26,8 @@ class GuardMiddleware(Check):
     def __init__(self, app: Callable[..., Awaitable[None]], guard: Guard, *, parameters: Iterable[str] = ("url",),
                  status: int = 403, blocks_invalid: bool = False) -> None:
         if not isinstance(status, int) or not 200 <= status <= 599:
-            raise TypeError("status is a status code of HTTP, such as 403")
+            wrong = InvalidArgument if isinstance(status, int) else TypeError
+            raise wrong("status is a status code of HTTP, such as 403")
         super().__init__(guard, parameters, status, blocks_invalid)
         self.app = app
 

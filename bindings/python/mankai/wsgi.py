@@ -14,6 +14,7 @@ import io
 import re
 from typing import Any, Callable, Iterable
 
+from ._core import InvalidArgument
 from ._guard import Guard
 from ._web import MAX_BODY_BYTES, TEXT, Check, classify
 
@@ -27,7 +28,8 @@ class GuardMiddleware(Check):
     def __init__(self, app: Callable[..., Iterable[bytes]], guard: Guard, *, parameters: Iterable[str] = ("url",),
                  status: str = "403 Forbidden", blocks_invalid: bool = False) -> None:
         if not isinstance(status, str) or not re.fullmatch(r"[2-5]\d\d [ -~]+", status):
-            raise TypeError('status is a status line of HTTP, such as "403 Forbidden"')
+            wrong = InvalidArgument if isinstance(status, str) else TypeError
+            raise wrong('status is a status line of HTTP, such as "403 Forbidden"')
         super().__init__(guard, parameters, status, blocks_invalid)
         self.app = app
 

@@ -128,9 +128,12 @@ class WsgiTest(unittest.TestCase):
     def test_settings_are_checked(self):
         make, guard = mankai.wsgi.GuardMiddleware, self.app.guard
         for call in (lambda: make(None, "blocked.mkg"), lambda: make(None, guard, parameters="url"), lambda: make(None, guard, parameters=[b"url"]),
-                     lambda: make(None, guard, status=403), lambda: make(None, guard, status="403"), lambda: mankai.asgi.GuardMiddleware(None, "blocked.mkg"),
+                     lambda: make(None, guard, status=403), lambda: mankai.asgi.GuardMiddleware(None, "blocked.mkg"),
                      lambda: mankai.asgi.GuardMiddleware(None, guard, parameters="url"), lambda: mankai.asgi.GuardMiddleware(None, guard, status="403 Forbidden")):
             with self.assertRaisesRegex(TypeError, "such as|mankai.Guard.open"):
+                call()
+        for call in (lambda: make(None, guard, status="403"), lambda: mankai.asgi.GuardMiddleware(None, guard, status=99)):
+            with self.assertRaisesRegex(mankai.InvalidArgument, "such as"):
                 call()
 
     def test_json_is_checked_and_passed_on(self):
