@@ -134,7 +134,8 @@ export class Filter extends Handle {
   /** Opens a file: "r" for queries (any number of handles), "w" for changes (one at a time) [default: "r"]. */
   static open(path: Path, options?: FileOptions & { mode?: 'r' | 'w'; trustCells?: boolean }): Promise<Filter>;
   static openSync(path: Path, options?: FileOptions & { mode?: 'r' | 'w'; trustCells?: boolean }): Filter;
-  /** A filter in memory from an image, which is checked completely. */
+  /** A filter in memory from an image, as toBytes() returns it, which is checked completely. The bytes of a filter's file are none, since
+   * keys may be in its journal: use open(path), and copy() of that for a filter in memory. */
   static fromBytes(image: Uint8Array): Filter;
   /** The image, for fromBytes; the filter's file has a footer behind it. It contains the seed, a secret. */
   toBytes(): Buffer;

@@ -3,7 +3,7 @@
 
 const {
   Handle, OPENED, arrayOfKeys, batches, bytesOf, core, duration, durabilityCode, entriesOf, idsOf, isWritable, lengthOf, many,
-  natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults,
+  natural, number, pathOf, runBatch, setting, text, timeOf, timesOf, withDefaults, wrongValue,
 } = require('./common.js');
 
 /** Result of removing a key. All but REMOVED: nothing has changed. */
@@ -38,6 +38,8 @@ function openWith(isAsync, path, given) {
     setting(duration, 'interval', options.interval), !!options.trustCells);
 }
 
+const FOOTER = 'MKSTOR\x1a\n'; // docs/formats/store.md
+
 class Filter extends Handle {
   #handle;
 
@@ -60,7 +62,14 @@ class Filter extends Handle {
     return new Filter(OPENED, openWith(false, path, options));
   }
   static fromBytes(image) {
-    return new Filter(OPENED, core.filterFromBytes(bytesOf('an image', image)));
+    bytesOf('an image', image);
+    try {
+      return new Filter(OPENED, core.filterFromBytes(image));
+    } catch (error) {
+      if (Buffer.from(image.slice(-512, -504)).toString('latin1') !== FOOTER) throw error;
+      throw wrongValue("the bytes of a filter's file, not of an image: open the file with Filter.open(path), and use copy() of that for a " +
+        'filter in memory');
+    }
   }
   toBytes() {
     return core.filterToBytes(this.#handle);

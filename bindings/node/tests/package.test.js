@@ -2,6 +2,7 @@
 // Every class under its promises.
 
 const assert = require('node:assert/strict');
+const fs = require('node:fs');
 const path = require('node:path');
 const test = require('node:test');
 const { pathToFileURL } = require('node:url');
@@ -275,6 +276,16 @@ test('corrupt images are errors', () => {
   assert.throws(() => Filter.fromBytes(image), code('CORRUPT'));
   assert.throws(() => Filter.fromBytes(Buffer.from('nothing')), MankaiError);
   assert.throws(() => Filter.fromBytes('nothing'), TypeError);
+});
+
+test('the bytes of a file are not an image', (t) => {
+  const file = path.join(folderOf(t), 'f.mk');
+  Filter.createSync(file, { keys: 1000 }).closeSync();
+  const content = fs.readFileSync(file);
+  for (const bytes of [content, new Uint8Array(content)]) {
+    assert.throws(() => Filter.fromBytes(bytes), (error) => code('INVALID_ARGUMENT')(error) && error.message.includes('Filter.open(path)'));
+  }
+  assert.ok(Filter.fromBytes(Filter.openSync(file).toBytes()));
 });
 
 test('objects are disposed', { skip: Symbol.dispose === undefined && 'Symbol.dispose is newer than this Node.js' }, async () => {

@@ -106,6 +106,9 @@ def option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_FOOTER = b"MKSTOR\x1a\n"  # docs/formats/store.md
+
+
 class Filter(_core.Filter):
     """A filter of any kind, in memory or in a file that survives crashes.
 
@@ -164,8 +167,18 @@ class Filter(_core.Filter):
 
     @classmethod
     def from_bytes(cls, image: Any) -> Filter:
-        """Makes a filter in memory from an image, which is checked completely. Errors: Corrupt, UnsupportedVersion."""
-        return cls._from_bytes(image)
+        """Makes a filter in memory from an image, as to_bytes() returns it, which is checked completely.
+
+        The bytes of a filter's file are none: keys may be in its journal. Use open(path), or open(path).copy() for memory.
+        Errors: Corrupt, UnsupportedVersion, InvalidArgument for the bytes of a file.
+        """
+        try:
+            return cls._from_bytes(image)
+        except _core.Corrupt:
+            if bytes(memoryview(image).cast("B")[-512:]).startswith(_FOOTER):
+                raise _core.InvalidArgument("the bytes of a filter's file, not of an image: open the file with Filter.open(path), and use "
+                                            "copy() of that for a filter in memory") from None
+            raise
 
     def to_bytes(self) -> bytes:
         """Returns the filter's image, for from_bytes. Its file has a footer behind the image."""

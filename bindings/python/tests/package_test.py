@@ -656,6 +656,14 @@ threading.Thread(target=made.update, args=(keys,), daemon=True).start()
         with self.assertRaises(mankai.Error):
             mankai.Filter.from_bytes(b"nothing")
 
+    def test_the_bytes_of_a_file_are_not_an_image(self):
+        path = self.folder / "f.mk"
+        mankai.Filter.create(path, keys=1000).close()
+        for content in (path.read_bytes(), memoryview(bytearray(path.read_bytes()))):
+            with self.assertRaisesRegex(mankai.InvalidArgument, r"Filter.open\(path\)"):
+                mankai.Filter.from_bytes(content)
+        mankai.Filter.from_bytes(mankai.Filter.open(path).to_bytes())
+
     def test_threads_share_an_object(self):
         made = mankai.Filter.create(keys=50000)
         threads = [threading.Thread(target=made.update, args=([f"{number} {key}" for key in URLS],)) for number in range(4)]
