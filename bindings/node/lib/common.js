@@ -72,7 +72,7 @@ function withDefaults(given, defaults) {
   if (given === undefined) return options;
   if (typeof given !== 'object' || given === null) throw new TypeError(`options are an object, not ${typeof given}`);
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in defaults)) {
+    if (!Object.hasOwn(defaults, name)) {
       throw new TypeError(`unknown option "${name}"; the options are ${Object.keys(defaults).join(', ')}`);
     }
     if (value !== undefined) options[name] = value;

@@ -20,7 +20,8 @@ function specOf(given) {
     if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value)) {
       throw new TypeError(`the option ${name} is a string, a number or a boolean`);
     }
-    words.push(`${name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())}=${value}`);
+    const word = typeof value !== 'boolean' ? value : value ? 'yes' : 'no';
+    words.push(`${name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())}=${word}`);
   }
   return text('a spec', `${kind}:${words.join(',')}`);
 }

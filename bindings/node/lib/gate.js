@@ -157,8 +157,9 @@ class GateFollower extends Queries {
     const refresh = async () => {
       if (isBusy) return;
       isBusy = true;
-      // The old copy stays in use.
-      await this.refresh().catch(() => {});
+      await this.refresh().catch(() => { // the old copy stays in use
+        if (this.closed) this.#endTimer();
+      });
       isBusy = false;
     };
     // setInterval takes 31 bits, and would run all the time beyond them.

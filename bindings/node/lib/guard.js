@@ -30,6 +30,8 @@ function* stepsOf(lists, given) {
       if (typeof source === 'string' || source instanceof URL) {
         const path = pathOf(source);
         yield (isAsync) => core.builderAddList(isAsync, builder, path, column, format, isAllowed);
+      } else if (typeof source?.[Symbol.iterator] !== 'function') {
+        throw new TypeError('a list is a path or an iterable of rules');
       } else {
         const lines = Array.from(source, (line) => {
           if (typeof line !== 'string') throw new TypeError('a rule is a string');
@@ -46,7 +48,7 @@ const builtOf = (report, guard) => ({ guard: new Guard(OPENED, guard), report })
 
 function rulesOf(rules) {
   const all = typeof rules === 'string' ? [rules] : rules;
-  if (!Array.isArray(all)) throw new TypeError('rules are a string or an array of strings');
+  if (!Array.isArray(all) || !all.every((rule) => typeof rule === 'string')) throw new TypeError('rules are a string or an array of strings');
   return all;
 }
 

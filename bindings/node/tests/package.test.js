@@ -5,6 +5,7 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const test = require('node:test');
+const { inspect } = require('node:util');
 const { pathToFileURL } = require('node:url');
 
 const { OTHERS, URLS, folderOf, mankai, pack } = require('./support.js');
@@ -358,9 +359,11 @@ test('keys of Seen expire after its window', () => {
 });
 
 test('canonical URLs are one key', () => {
-  const seen = new Seen({ keys: 1000, canonical: true });
-  seen.observe('http://EXAMPLE.com:80/a/../b');
-  assert.equal(seen.has('http://example.com/b'), true);
+  for (const set of [new Seen({ keys: 1000, canonical: true }), new Filter({ keys: 1000, canonical: true })]) {
+    set.observe('http://EXAMPLE.com:80/a/../b');
+    assert.equal(set.has('http://example.com/b'), true);
+  }
+  assert.equal(new Filter({ keys: 1000, canonical: false }).info.canonicalVersion, 0);
 });
 
 test('ConfirmedSeen is never wrong', async (t) => {
@@ -539,7 +542,7 @@ test('wrong types are a TypeError, wrong values MANKAI_INVALID_ARGUMENT', async 
     [(one) => values.put('a', one), ['1', null], [-1, 1.5, 2 ** 32]],
     [(one) => values.put('a', 1, { strength: one }), ['1', null], [NaN, 7]],
     [(one) => values.recall('a', { minMatches: one }), ['1'], [-1, 1.5]],
-    [(one) => new Seen(one), [5, { keys: '1' }, { fpr: '1' }, { hash: 1 }, { window: '1' }, { none: 1 }],
+    [(one) => new Seen(one), [5, { keys: '1' }, { fpr: '1' }, { hash: 1 }, { window: '1' }, { none: 1 }, { toString: 1 }],
       [{ keys: -1 }, { fpr: NaN }, { hash: 'a\0' }, { window: NaN }, { sharing: 'x' }, { keys: 1.5 }]],
     [(one) => seen.observe('a', one), ['1', null], [NaN, Infinity]],
     [(one) => ConfirmedSeen.openSync(file, one), [{ keys: '1' }], [{ keys: -1 }]],
@@ -549,6 +552,8 @@ test('wrong types are a TypeError, wrong values MANKAI_INVALID_ARGUMENT', async 
     [(one) => hot.above(one), ['1', undefined], [NaN]],
     [(one) => new Guard(one), [{ fpr: '1' }, { seed: 1 }], [{ fpr: NaN }, { seed: 'a\0' }]],
     [(one) => Guard.buildSync([['a.example']], one), [{ format: 1 }, { column: 1 }], [{ format: 'x' }, { column: 'a\0' }]],
+    [(one) => Guard.buildSync([one]), [5, {}, null, Promise.resolve(['a.example']), Buffer.from('a.example'), [5]], []],
+    [(one) => guard.addSync(one), [5, null, [5], [Buffer.from('a.example')]], ['://', '']],
     [(one) => guard.addSync('a.example', { id: one }), ['1'], [-1, 1.5, 2n ** 64n]],
     [(one) => new Gate(one), [{ memo: '1' }, { sourceId: 1 }], [{ memo: -1 }, { sourceId: 'a\0' }]],
     [(one) => gate.apply(one), [undefined, { position: '1' }, { position: 1, mark: 1 }], [{ position: -1 }, { position: 1, mark: 'a\0' }]],
@@ -561,8 +566,8 @@ test('wrong types are a TypeError, wrong values MANKAI_INVALID_ARGUMENT', async 
     [(one) => mankai.verifySync(one), [5], ['', 'a\0']],
   ];
   for (const [call, types, wrong] of cases) {
-    for (const one of types) assert.throws(() => call(one), TypeError, `${call} ${String(one)}`);
-    for (const one of wrong) assert.throws(() => call(one), code('INVALID_ARGUMENT'), `${call} ${String(one)}`);
+    for (const one of types) assert.throws(() => call(one), TypeError, `${call} ${inspect(one)}`);
+    for (const one of wrong) assert.throws(() => call(one), code('INVALID_ARGUMENT'), `${call} ${inspect(one)}`);
   }
   await assert.rejects(Filter.open(5), TypeError);
   await assert.rejects(Filter.open('a\0'), code('INVALID_ARGUMENT'));

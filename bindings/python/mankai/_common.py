@@ -202,6 +202,8 @@ def times_us(at: Any, count: int = 0) -> Any:
     if hasattr(at, "dtype") and at.ndim:
         refuse_masked(at)
         numpy = sys.modules["numpy"]
+        if at.dtype.kind not in "Miuf":
+            return times_us(at.tolist())
         if at.dtype.kind == "M":
             times = at.astype("datetime64[us]").astype("int64")
             is_valid = times != _NOT_A_TIME

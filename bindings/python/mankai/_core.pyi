@@ -1,6 +1,6 @@
 """Types of the extension, for mypy."""
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 VERSION: str
 DABLOOMS_VERSION: str
@@ -136,6 +136,7 @@ class Guard(Handle):
     def _facts(self) -> dict[str, Any]: ...
     def _exceptions(self) -> list[str]: ...
 
+@final
 class GuardBuilder(Handle):
     @classmethod
     def _create(cls, fpr: float, hash: str | None, seed: str | None, is_exact: bool, keeps_rules: bool) -> GuardBuilder: ...
@@ -144,6 +145,7 @@ class GuardBuilder(Handle):
     def _report(self) -> dict[str, Any]: ...
     def _build(self, type: Any, /) -> Any: ...
 
+@final
 class Maybe:
     def __bool__(self) -> bool: ...
 

@@ -103,7 +103,7 @@ def batch_of(handle: Any, position: bytes = b"") -> Iterator[Batch]:
 
 
 def option_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 _FOOTER = b"MKSTOR\x1a\n"  # docs/formats/store.md

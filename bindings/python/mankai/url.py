@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple
 
 from . import _core
-from ._common import choice
+from ._common import choice, refuse_one_key
 
 #: Number of the rules of keys in new filters.
 VERSION: int = _core.url_version()
@@ -56,6 +56,7 @@ def canonical(raw: Any, *, rules: str = "default") -> str:
 def canonical_many(urls: Iterable[Any], *, rules: str = "default", invalid: str | None = None) -> list[str | None]:
     """Returns the canonical form per URL, and `invalid` for what is not a URL."""
     code = choice("rules", rules, _RULES)
+    refuse_one_key(urls)
     found: list[str | None] = []
     for raw in urls:
         try:

@@ -432,6 +432,9 @@ class FilterTest(FolderTest):
             mankai.Filter.create(keys=10, fpr=2)
         with self.assertRaises(TypeError):
             mankai.Filter.create()
+        canonical = mankai.Filter.create(keys=100, canonical=True)
+        canonical.add("HTTP://A.example:80/x/../b")
+        self.assertIn("http://a.example/b", canonical)
         self.assertIn("blocked-bloom", [kind["name"] for kind in mankai.kinds()])
         self.assertTrue(mankai.plan(10**6, 0.01))
 
@@ -1009,6 +1012,9 @@ class HotTest(FolderTest):
                       numpy.array(["NaT"], dtype="datetime64[s]"), numpy.datetime64("NaT")):
             with self.assertRaisesRegex(mankai.InvalidArgument, "is not a time"):
                 hot.observe_many(["a"], at=wrong)
+        hot.observe_many(["a"], at=numpy.array([start], dtype=object))
+        with self.assertRaises(TypeError):
+            hot.observe_many(["a"], at=numpy.array(["1.0"]))
         hot.observe_many(["c", "d"], at=numpy.datetime64("2026-01-01T00:00:01"))
         self.assertEqual({entry.text for entry in hot.top(4) if entry.last_seen > start}, {"b", "c", "d"})
 
@@ -1278,7 +1284,7 @@ class ErrorTest(unittest.TestCase):
                 lambda: mankai.Seen(other=1), lambda: hot.observe("a", at="a"), lambda: hot.above("a"), lambda: mankai.Hot(accept_future="a"),
                 lambda: mankai.Hot(late_tolerance=[]), lambda: guard.add(5), lambda: guard.add("a.example", id="a"),
                 lambda: gate.apply(position=None), lambda: gate.report("a", None), lambda: url.canonical(None),
-                lambda: url.registrable_domain(5))):
+                lambda: url.canonical_many("http://a.example"), lambda: url.registrable_domain(5))):
             with self.assertRaises(TypeError, msg=f"call {number}"):
                 call()
         for text in ("\ud800", "a\ud800"):
