@@ -45,7 +45,14 @@ export class MankaiError extends Error {
   readonly osError: number;
 }
 
-/** Base of the classes that have a file or memory of the library. Also `using` and `await using` where the language has them. */
+declare global {
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+    readonly asyncDispose: unique symbol;
+  }
+}
+
+/** Base of the classes that have a file or memory of the library. */
 declare abstract class Handle {
   readonly closed: boolean;
   /** Waits for pending promises of the object, makes all changes of a file durable, unlocks it and frees the memory. A second
@@ -53,6 +60,9 @@ declare abstract class Handle {
   close(): Promise<void>;
   /** The same in this thread. Errors: code "MANKAI_BUSY" while a promise of the object is pending. */
   closeSync(): void;
+  /** For `using` and `await using`, where Node.js has these symbols (from 18.18 on). */
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Changes between begin and commit. Set `position` (at most 64 bytes) before the end of the function. */

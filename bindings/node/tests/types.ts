@@ -14,6 +14,7 @@ async function all(): Promise<void> {
   const number: number = filter.batch((batch) => { batch.position = Buffer.from('1'); return 7; });
   const later: number = await filter.batch(async () => 7);
   await filter.close();
+  const disposables: { [Symbol.dispose](): void; [Symbol.asyncDispose](): Promise<void> }[] = [filter];
 
   const seen = new Seen({ keys: 1000, window: 60_000 });
   for (const row of seen.first([{ id: 'a' }], (one) => one.id)) console.log(row.id);
@@ -39,6 +40,6 @@ async function all(): Promise<void> {
   } catch (error) {
     if (error instanceof MankaiError && error.code === 'MANKAI_LOCKED') console.log(error.osError);
   }
-  console.log(found, removed, number, later, last, report.rules, isBlocked, row, kinds()[0].name, plan(10), url.parse('http://a.b/').host);
+  console.log(disposables, found, removed, number, later, last, report.rules, isBlocked, row, kinds()[0].name, plan(10), url.parse('http://a.b/').host);
 }
 void all;
