@@ -202,6 +202,7 @@ def times_us(at: Any, count: int = 0) -> Any:
     if hasattr(at, "dtype") and at.ndim:
         refuse_masked(at)
         numpy = sys.modules["numpy"]
+        at = numpy.asarray(at)  # of a column of pandas
         if at.dtype.kind not in "Miuf":
             return times_us(at.tolist())
         if at.dtype.kind == "M":

@@ -1012,7 +1012,18 @@ class HotTest(FolderTest):
                       numpy.array(["NaT"], dtype="datetime64[s]"), numpy.datetime64("NaT")):
             with self.assertRaisesRegex(mankai.InvalidArgument, "is not a time"):
                 hot.observe_many(["a"], at=wrong)
-        hot.observe_many(["a"], at=numpy.array([start], dtype=object))
+        class Column:  # as pandas has them: with labels instead of places, and times with a zone
+            ndim = 1
+
+            def __init__(self, values):
+                self.values = values
+                self.dtype = values.dtype
+
+            def __array__(self, dtype=None):
+                return self.values
+        for column in (times[:1], numpy.array([start], dtype=object), numpy.array([start.timestamp()])):
+            hot.observe_many(["a"], at=column)
+            hot.observe_many(["a"], at=Column(column))
         with self.assertRaises(TypeError):
             hot.observe_many(["a"], at=numpy.array(["1.0"]))
         hot.observe_many(["c", "d"], at=numpy.datetime64("2026-01-01T00:00:01"))
