@@ -30,6 +30,7 @@ after a fork; the child of a fork gets mankai.Forked. Errors: mankai.Error, with
 from __future__ import annotations
 
 import json as _json
+from operator import index as _index
 from typing import Any as _Any
 
 from . import _core
@@ -60,7 +61,7 @@ def plan(keys: int, fpr: float = 0.01, *, memory_bytes: int | None = None) -> li
 
     Errors: InvalidArgument for an impossible request.
     """
-    return _json.loads(_core.plan(keys, 0.0 if memory_bytes is not None else fpr, given("memory_bytes", memory_bytes)))
+    return _json.loads(_core.plan(keys, 0.0 if memory_bytes is not None else fpr, given("memory_bytes", memory_bytes, _index)))
 
 
 def verify(path: _Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import array
 import datetime
 import itertools
+import operator
 import sys
 import time
 from typing import Any, Callable, Iterator
@@ -38,8 +39,8 @@ def given(name: str, value: Any, convert: Callable[[Any], Any] = lambda value: v
         is_positive = converted > 0
     except (TypeError, ValueError, OverflowError) as error:
         wrong: type[Exception] = TypeError if isinstance(error, TypeError) else _core.InvalidArgument
-        unit = " of seconds or a timedelta" if convert is duration_us else ""
-        raise wrong(f"{name} is {value!r}; give a number{unit}") from None
+        wanted = {duration_us: "a number of seconds or a timedelta", operator.index: "an integer"}.get(convert, "a number")
+        raise wrong(f"{name} is {value!r}; give {wanted}") from None
     if not is_positive:
         raise _core.InvalidArgument(f"{name} is {value}; give more than 0, or leave it out")
     return converted

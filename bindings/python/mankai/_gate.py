@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from operator import index
 from typing import Any, Awaitable, Callable, Iterable, Iterator, TypeVar
 
 from . import _core
@@ -83,13 +84,13 @@ class Gate(_Queries, _core.Gate):
     def __new__(cls, *, keys: int = 1_000_000, fpr: float = 0.01, hash: str | None = None, seed: str | None = None,
                 source_id: str | None = None, memo: int | None = None, reports: bool = True) -> Gate:
         """Makes an empty gate in memory. memo: bytes for reported keys [default: 8192]; reports: whether there are any."""
-        return cls._create(given("keys", keys), given("fpr", fpr), hash, seed, source_id, given("memo", memo), not reports)
+        return cls._create(given("keys", keys, index), given("fpr", fpr), hash, seed, source_id, given("memo", memo, index), not reports)
 
     @classmethod
     def open(cls, path: Any, *, memo: int | None = None, reports: bool = True, durability: str = "interval",
              interval: float = 1.0) -> Gate:
         """Opens a gate's file for changes. Errors: NotFound, Locked, Corrupt, InvalidArgument if it is not a gate."""
-        made = cls._open(path, durability_code(durability), given("interval", interval, duration_us), given("memo", memo),
+        made = cls._open(path, durability_code(durability), given("interval", interval, duration_us), given("memo", memo, index),
                          not reports)
         made.path = os.fspath(path)
         return made
@@ -149,7 +150,7 @@ class GateFollower(_Queries, _core.GateFollower):
     @classmethod
     def open(cls, path: Any, *, memo: int | None = None, reports: bool = True) -> GateFollower:
         """Opens a gate's file without a lock. Errors: NotFound, Corrupt, InvalidArgument if it is not a gate."""
-        made = cls._open(path, given("memo", memo), not reports)
+        made = cls._open(path, given("memo", memo, index), not reports)
         made.path = os.fspath(path)
         return made
 

@@ -6,6 +6,7 @@ import datetime
 import enum
 import itertools
 import os
+from operator import index
 from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _core
@@ -49,7 +50,7 @@ class Seen(_core.Seen):
         Errors: InvalidArgument if the file has other settings; Locked, Corrupt, DiskError.
         """
         sharing_code = choice("sharing", sharing, _SHARING)
-        made = cls._open(path, kind, given("keys", keys), given("fpr", fpr), hash, seed, given("window", window, duration_us),
+        made = cls._open(path, kind, given("keys", keys, index), given("fpr", fpr), hash, seed, given("window", window, duration_us),
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
                          given("interval", interval, duration_us), sharing_code)
         made._has_window = made._facts()["window_us"] != 0
@@ -175,7 +176,7 @@ class ConfirmedSeen(_core.ConfirmedSeen):
     def __new__(cls, path: Any, *, keys: int | None = None, fpr: float | None = None, hash: str | None = None,
                 seed: str | None = None, canonical: bool | None = None) -> ConfirmedSeen:
         """Opens a log, or creates it. Errors: InvalidArgument if it has other settings; Locked, Corrupt, DiskError."""
-        made = cls._open(path, given("keys", keys), given("fpr", fpr), hash, seed, 0 if canonical is None else 1 if canonical else 2)
+        made = cls._open(path, given("keys", keys, index), given("fpr", fpr), hash, seed, 0 if canonical is None else 1 if canonical else 2)
         made.path = os.fspath(path)
         return made
 
@@ -239,7 +240,7 @@ class Hot(_core.Hot):
         rounding_code = choice("rounding", rounding, {None: 0, "strict": 1, "balanced": 2})
         future_us = given("accept_future", accept_future or None, duration_us)
         made = cls._open(path, given("half_life", half_life, duration_us), given("epoch", epoch, duration_us),
-                         given("window", window, duration_us), given("memory", memory), hash, seed, 0,
+                         given("window", window, duration_us), given("memory", memory, index), hash, seed, 0,
                          given("late_tolerance", late_tolerance, duration_us), rounding_code, durability_code(durability),
                          given("interval", interval, duration_us))
         made._accept_future = None if accept_future is None else future_us
