@@ -252,6 +252,8 @@ class Measures:
             client = server.client()
             client.must("BF.ADD", "f", "a")
             found = {"memory: a default filter": client.must("MEMORY", "USAGE", "f")}
+            send(client, batches("BF.MADD", 0, 1_000_000))
+            found |= {"memory: a default filter, grown to a million keys": client.must("MEMORY", "USAGE", "f")}
             before = int(client.info("memory")["used_memory"])
             for start in range(0, MANY_FILTERS, BATCH):
                 client.pipeline([("BF.ADD", f"k{number}", "a") for number in range(start, start + BATCH)])
