@@ -647,6 +647,7 @@ class ContractTest(OneServerTest):
 
     @in_both_protocols
     def test_debug_says_a_line_for_the_whole_and_one_for_each_filter(self, client):
+        self.assertRegex(client.call("BF.RESERVE", "f", "0.01", 4, "BOUND", "first"), "ERR bad bound: give gradual or total")
         client.must("BF.RESERVE", "f", "0.00000012", 4)
         client.must("BF.MADD", "f", *range(13))
         whole, *filters = client.must("BF.DEBUG", "f")

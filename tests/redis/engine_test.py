@@ -180,7 +180,7 @@ class ReservationTest(RedisTest):
     SEED = "00112233445566778899aabbccddeeff"
     # {key: (what an older version told to make it, what that is in full, how it is filled)}; the prefix is a key's name.
     OLD = {
-        "bf": ("BF.RESERVE bf 0.01 100 EXPANSION 2 SEED {seed}", "", "BF.MADD bf {items}"),
+        "bf": ("BF.RESERVE bf 0.01 100 EXPANSION 2 SEED {seed}", "BOUND total", "BF.MADD bf {items}"),
         "bf:counted": ("BF.RESERVE bf:counted 0.01 100 EXPANSION 2 DELETABLE SEED {seed}", "", "BF.MADD bf:counted {items}"),
         "cbf": ("CBF.RESERVE cbf 0.01 100 EXPANSION 2 SEED {seed}", "", "CBF.ADD cbf {numbered}"),
         "url": ("URL.RESERVE url 0.01 100 EXPANSION 2 SEED {seed}", "RULES 1", "URL.ADD url {items} a.example/x%2Fy"),

@@ -19,8 +19,9 @@ constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
 constexpr std::array kExistsArguments = {kKeyArgument, kItem, option("strict", "STRICT"), kEnd};
 constexpr CommandArgument kTtl = argument("ttl", ArgumentKind::real, kArgumentOptional, "TTL");
 constexpr CommandArgument kResolution = argument("resolution", ArgumentKind::real, kArgumentOptional, "RESOLUTION");
+constexpr CommandArgument kBound = argument("bound", ArgumentKind::string, kArgumentOptional, "BOUND");
 constexpr std::array kReserveArguments = {kKeyArgument, kErrorRate,  kCapacity, kExpansion, kNonscaling, kDeletable,
-                                          kTtl,         kResolution, kHash,     kSeed,      kEnd};
+                                          kTtl,         kResolution, kHash,     kSeed,      kBound,      kEnd};
 constexpr std::array kAdvanceArguments = {kKeyArgument, argument("milliseconds", ArgumentKind::unix_time), kEnd};
 constexpr std::array kInsertArguments = {kKeyArgument,
                                          argument("capacity", ArgumentKind::integer, kArgumentOptional, "CAPACITY"),

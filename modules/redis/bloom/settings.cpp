@@ -87,6 +87,16 @@ bool BloomRequest::read_valkey_seed(const Call& call, std::size_t index) noexcep
   return true;
 }
 
+Result<void> BloomRequest::read_bound(const Call& call, std::size_t index) {
+  for (const FprBound bound : {FprBound::total, FprBound::gradual}) {
+    if (index + 1 < call.size() && call.is(index + 1, name(bound))) {
+      bound_ = bound;
+      return {};
+    }
+  }
+  return refuse("ERR bad bound: give gradual or total");
+}
+
 Result<void> BloomRequest::read_ttl(const Call& call, std::size_t index) {
   if (index + 1 == call.size()) {
     return refuse(kUnknownArgument);
@@ -100,7 +110,8 @@ Layout BloomRequest::layout(const Call& call) const noexcept {
   if (valkey_seed_) {
     return Layout::valkey_bloom;
   }
-  if (hash_.is_given() || is_deletable_ || max_ttl_ != Duration::zero() || ttl_resolution_ != Duration::zero()) {
+  if (hash_.is_given() || bound_ || is_deletable_ || max_ttl_ != Duration::zero() ||
+      ttl_resolution_ != Duration::zero()) {
     return Layout::mankai;
   }
   return layout_of_new_bloom_filter(call);
@@ -115,6 +126,8 @@ Result<BloomSettings> BloomRequest::settings(const Call& call) const {
                                .expansion = static_cast<std::uint32_t>(expansion_),
                                .is_nonscaling = is_nonscaling_ || expansion_ == 0,
                                .is_deletable = is_deletable_,
+                               // Older versions named the hash, and no bound.
+                               .bound = bound_.value_or(hash_.is_given() ? FprBound::total : FprBound::gradual),
                                .max_ttl = max_ttl_,
                                .ttl_resolution = ttl_resolution_,
                                .hash = in == Layout::mankai ? hash_.hash() : HashSpec{},
@@ -148,8 +161,12 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
   SecondsText ttl{};
   SecondsText resolution{};
   // The options that some filters have come last; the format ends before those that this one has not.
-  std::array<const char*, 5> options{};
+  std::array<const char*, 7> options{};
   std::size_t count = 0;
+  if (settings.bound == FprBound::gradual && !settings.is_nonscaling) {
+    options[count++] = "BOUND";
+    options[count++] = "gradual";
+  }
   if (settings.is_deletable) {
     options[count++] = "DELETABLE";
   }
@@ -165,7 +182,8 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
   engine.replicate(call.context(), "BF.RESERVE", format.c_str(), call.key(), fpr.data(),
                    static_cast<long long>(settings.capacity_keys), "EXPANSION",
                    settings.is_nonscaling ? 0LL : static_cast<long long>(settings.expansion), "HASH", hash.name.data(),
-                   "SEED", hash.seed.data(), options[0], options[1], options[2], options[3], options[4]);
+                   "SEED", hash.seed.data(), options[0], options[1], options[2], options[3], options[4], options[5],
+                   options[6]);
 }
 
 }  // namespace mankai::redis

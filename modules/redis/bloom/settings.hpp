@@ -38,6 +38,8 @@ class BloomRequest {
     return call.is(index, "TTL") || call.is(index, "RESOLUTION");
   }
   Result<void> read_ttl(const Call& call, std::size_t index);
+  /// Reads BOUND and its value. Errors: to be replied.
+  Result<void> read_bound(const Call& call, std::size_t index);
   // What valkey-bloom's primaries send.
   bool read_tightening(const Call& call, std::size_t index) noexcept;
   bool read_valkey_seed(const Call& call, std::size_t index) noexcept;
@@ -59,6 +61,7 @@ class BloomRequest {
   Duration max_ttl_{};
   Duration ttl_resolution_{};
   HashRequest hash_;
+  std::optional<FprBound> bound_;
   double tightening_;
   std::optional<takeover::ValkeyBloom::Seed> valkey_seed_;
 };

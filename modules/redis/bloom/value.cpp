@@ -19,7 +19,7 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   if (settings.is_nonscaling) {
     return {.factor = 1, .tightening = TinyBloom::kTightening, .bound = FprBound::first};
   }
-  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = FprBound::gradual};
+  return {.factor = settings.expansion, .tightening = TinyBloom::kTightening, .bound = settings.bound};
 }
 
 template <class Filter>
@@ -207,6 +207,7 @@ BloomSettings BloomValue::settings() const noexcept {
       settings.expansion = filter.expansion();
     } else if constexpr (requires { filter.growth(); }) {
       settings.expansion = filter.growth().factor;
+      settings.bound = filter.growth().bound;
       settings.hash = filter.hash();
     } else {
       settings.expansion = filter.growth_factor();

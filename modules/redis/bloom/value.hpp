@@ -51,7 +51,8 @@ struct BloomSettings {
   std::uint32_t expansion = 0;  ///< keys of each slice divided by those of the one before; unused if nonscaling
   bool is_nonscaling = false;
   bool is_deletable = false;
-  Duration max_ttl{};  ///< 0: items do not expire
+  FprBound bound = FprBound::gradual;  ///< unused if nonscaling, and by cuckoo filters
+  Duration max_ttl{};                  ///< 0: items do not expire
   Duration ttl_resolution{};
   HashSpec hash;
   // Of valkey-bloom's filters.

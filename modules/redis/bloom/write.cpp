@@ -169,6 +169,9 @@ class ReserveOptions {
     if (BloomRequest::is_ttl_option(call, option)) {
       return request.read_ttl(call, option);
     }
+    if (call.is(option, "BOUND")) {
+      return request.read_bound(call, option);
+    }
     return call.is(option, "EXPANSION") ? read_expansion(call, option + 1, request) : refuse(kUnknownArgument);
   }
   Result<void> read_expansion(const Call& call, std::size_t index, BloomRequest& request) {
@@ -194,7 +197,7 @@ bool has_reserve_arity(const Call& call) noexcept {
   for (std::size_t i = kLeast; i < call.size() && words > kMost; ++i) {
     if (call.is(i, "DELETABLE")) {
       words -= 1;
-    } else if (HashRequest::is_option(call, i) || BloomRequest::is_ttl_option(call, i)) {
+    } else if (HashRequest::is_option(call, i) || BloomRequest::is_ttl_option(call, i) || call.is(i, "BOUND")) {
       words -= 2;
     }
   }
