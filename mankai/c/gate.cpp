@@ -165,9 +165,6 @@ int mankai_gate_save_file(mankai_gate* gate, const char* path, const mankai_file
     MANKAI_TRY(check_given(path, "path"));
     MANKAI_ASSIGN(const auto request, request_of(options));
     const std::scoped_lock alone(handle.saving);
-    if (handle.gate->store() != nullptr) {
-      return fail(ErrorCode::invalid_argument, "the gate is in a file already; close it, and copy the file");
-    }
     return handle.gate->save(path, request.existing, request.options.mode);
   });
 }

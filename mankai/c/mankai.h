@@ -346,7 +346,7 @@ typedef struct mankai_info {
   bool is_in_file;
   bool has_time; /* its keys expire or decay: see mankai_advance */
   bool can_erase;
-  bool can_count;
+  bool can_count; /* by mankai_counts, or by mankai_counts_lately if its counts decay */
   bool takes_ids;
   bool takes_values;
   bool can_grow;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/gate/detail/gate_core.hpp"
 #include "mankai/gate/gate_position.hpp"
@@ -222,7 +221,9 @@ Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
 }
 
 Result<void> Gate::save(const std::string& path, Existing existing, FileMode mode) {
-  MANKAI_ASSERT(!impl_->store_);
+  if (impl_->store_) {
+    return fail(ErrorCode::invalid_argument, "the gate is in a file already; close it, and copy the file");
+  }
   return impl_->save(path, existing, mode);
 }
 

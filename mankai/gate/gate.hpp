@@ -82,7 +82,7 @@ class Gate {
   /// invalid_argument if the filter is not a counting-bloom.
   [[nodiscard]] static Result<Gate> open(const std::string& path, const GateOptions& options = {});
   /// Writes a gate in memory, with its position, to a file, completely or not at all. The gate itself stays in memory.
-  /// Errors: as Store::create. Threads: not during changes.
+  /// Errors: as Store::create; invalid_argument for a gate in a file. Threads: not during changes.
   [[nodiscard]] Result<void> save(const std::string& path, Existing existing = Existing::refuse, FileMode mode = {});
 
   Gate(Gate&&) noexcept;
@@ -122,8 +122,8 @@ class Gate {
   [[nodiscard]] Result<void> forget_source();
   /// Returns when everything applied is on disk: the source may then discard it. Errors: io.
   [[nodiscard]] Result<void> sync();
-  /// Writes everything to the file and unlocks it; then refuses changes. Errors: io; out_of_space, recovered at next
-  /// open.
+  /// Writes everything to the file and unlocks it; then refuses changes. No effect in memory. Errors: io; out_of_space,
+  /// recovered at next open.
   [[nodiscard]] Result<void> close();
 
   /// The position up to which everything is applied; empty before the first change. Threads: safe.

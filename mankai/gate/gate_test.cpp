@@ -127,6 +127,7 @@ TEST_F(GateTest, a_file_keeps_keys_position_and_source) {
   {
     auto gate = Gate::open(path());
     ASSERT_TRUE(gate.has_value()) << gate.error().message();
+    EXPECT_EQ(gate->save(path() + "-copy").error().code, ErrorCode::invalid_argument) << "only from memory";
     EXPECT_EQ(gate->position(), 41U);
     EXPECT_EQ(gate->source_id(), "shop");
     EXPECT_TRUE(gate->maybe("a"));
