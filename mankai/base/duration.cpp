@@ -34,13 +34,16 @@ Duration take_unit(std::string_view& text) {
 Result<Duration> parse_duration(std::string_view text) {
   std::string_view digits = text;
   const Duration unit = take_unit(digits);
+  const auto whole = to_number<std::int64_t>(digits);  // exact, where a double has too few bits
   const double length = to_number<double>(digits).value_or(0) * static_cast<double>(unit.count());
-  if (!(length >= 1) || length > static_cast<double>(kLongestDuration.count())) {
+  const bool is_too_long =
+      whole ? *whole > kLongestDuration / unit : length > static_cast<double>(kLongestDuration.count());
+  if (!(length >= 1) || is_too_long) {
     return fail(ErrorCode::invalid_argument,
                 "duration '" + std::string(text) +
                     "' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d");
   }
-  return Duration(std::llround(length));
+  return whole ? unit * *whole : Duration(std::llround(length));
 }
 
 std::string to_text(Duration duration) {

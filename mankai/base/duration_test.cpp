@@ -27,12 +27,17 @@ TEST(Durations, that_are_none_are_refused) {
             "duration '5x' is not valid; give a number and a unit of us, ms, s, m, h, d or w, from 1us to 365000d");
   EXPECT_TRUE(parse_duration("365000d"));
   EXPECT_FALSE(parse_duration("365001d"));
+  EXPECT_FALSE(parse_duration("31536000000000001us"));
+  EXPECT_FALSE(parse_duration("9223372036854775808us"));
 }
 
 TEST(Durations, are_written_as_they_are_read) {
   for (const char* text : {"1w", "8d", "1h", "90m", "59s", "56250ms", "1us", "1000001us"}) {
     EXPECT_EQ(to_text(parse_duration(text).value()), text);
   }
+  // Beyond 2^53 microseconds, too, where not every integer is a double.
+  EXPECT_EQ(to_text(parse_duration("9007199254740993us").value()), "9007199254740993us");
+  EXPECT_EQ(to_text(parse_duration("31535999999999999us").value()), "31535999999999999us");
   EXPECT_EQ(to_text(parse_duration("60m").value()), "1h");
   EXPECT_EQ(to_text(parse_duration("1000us").value()), "1ms");
 }
