@@ -94,7 +94,8 @@ class AnyFilter {
   void may_contain(Keys keys, std::span<bool> outcomes) const;
   /// Cost: a third of a batch of one key.
   [[nodiscard]] bool may_contain(std::string_view key) const;
-  /// Numbers of insertions. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind that does not count.
+  /// Numbers of insertions. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind that does not count, or
+  /// whose counts decay.
   [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const;
   /// Decayed counts. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind without decay.
   [[nodiscard]] Result<void> count(Keys keys, std::span<DecayedCount> counts) const;

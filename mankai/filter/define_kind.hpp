@@ -171,7 +171,8 @@ class KindBody final : public FilterBody {
       count_keys_of(filter_, keys, counts);
       return {};
     } else {
-      return unable(kind(), "does not count", [](const KindDescription& each) { return each.can_count; });
+      return unable(kind(), DecayedFrequencyFilter<F> ? "has decayed counts only" : "does not count",
+                    [](const KindDescription& each) { return each.can_count && !each.counts_decay; });
     }
   }
   [[nodiscard]] Result<void> count(Keys keys, std::span<DecayedCount> counts) const override {
