@@ -113,6 +113,20 @@ TEST(Kinds, every_kind_is_created_described_and_planned) {
   }
 }
 
+TEST(Kinds, the_error_for_a_wrong_count_names_the_kinds_that_have_it) {
+  const std::array<std::string_view, 1> keys{"a"};
+  std::array<KeyCount, 1> counts{};
+  for (const KindDescription* each : kinds()) {
+    const auto filter = create_filter({.kind = each->kind, .keys = 100});
+    const auto counted = filter->count(keys, counts);
+    EXPECT_EQ(counted.has_value(), each->can_count && !each->counts_decay) << each->name;
+    if (!counted) {
+      const std::string able = counted.error().detail.substr(counted.error().detail.find(';'));
+      EXPECT_EQ(able, "; supported by: counting-bloom, scalable-counting-bloom, cuckoo") << each->name;
+    }
+  }
+}
+
 TEST(Kinds, a_spec_of_a_filter_makes_one_that_merges_with_it) {
   for (const char* text : {"blocked-bloom:keys=3000",
                            "bloom:keys=3000,k=5",
@@ -206,6 +220,17 @@ TEST(Plan, for_bytes_stays_within_them) {
   }
   EXPECT_FALSE(plan_for_bytes(1000, 100).has_value());
   EXPECT_FALSE(plan_for_bytes(0, 1000).has_value());
+}
+
+TEST(Plan, a_filter_of_a_row_for_bytes_fits_into_them) {
+  for (std::uint64_t bytes = 1000; bytes < 6000; bytes += 100) {
+    const auto rows = plan_for_bytes(1000, bytes).value();
+    for (const PlanRow& row : rows) {
+      if (row.spec.fpr < 0.9) {  // a row without a sensible rate cannot be created
+        EXPECT_LE(create_filter(row.spec).value().image_bytes(), bytes) << to_string(row.spec);
+      }
+    }
+  }
 }
 
 TEST(Kinds, a_seed_of_128_bits_needs_the_hash_that_uses_it) {

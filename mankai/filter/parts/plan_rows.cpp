@@ -1,6 +1,8 @@
 #include "mankai/filter/parts/plan_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "mankai/base/bits.hpp"
 #include "mankai/filter/parts/growth.hpp"
@@ -68,14 +70,27 @@ Result<std::vector<PlanRow>> counter_rows(Kind kind, const SizeRequest& request,
 std::vector<PlanRow> counter_rows_within(Kind kind, std::uint64_t keys, std::uint64_t lines) {
   const PlanShape blocked = blocked_counters(keys, lines);
   const std::uint64_t counters = lines * kLineBytes * kByteBits / kCounterBits;
-  const std::uint32_t k = best_probes(keys, counters);
-  const PlanShape partitioned = partitioned_cells(keys, {.cells_per_probe = counters / k, .k = k}, kCounterBits);
+  std::uint32_t k = best_probes(keys, counters);
+  const auto with_k = [&] { return partitioned_cells(keys, {.cells_per_probe = counters / k, .k = k}, kCounterBits); };
+  PlanShape partitioned = with_k();
+  // A filter that is created with this rate has ceil(log2(1 / rate)) probes; with another k it could be larger.
+  while (k < kernel::kMaxProbes && std::ceil(-std::log2(partitioned.fpr)) > k) {
+    ++k;
+    partitioned = with_k();
+  }
   return {plan_row({.kind = kind, .keys = keys, .fpr = blocked.fpr}, blocked),
           plan_row({.kind = kind, .keys = keys, .fpr = partitioned.fpr, .options = {{"layout", "partitioned"}}},
                    partitioned)};
 }
 
 double first_slice_fpr(double target) { return slice_fpr(target, Growth{}, 0); }
-double target_of_first_slice(double fpr) { return std::min(fpr / (1 - Growth{}.tightening), kNearlyOne); }
+double target_of_first_slice(double fpr) {
+  double target = fpr / (1 - Growth{}.tightening);
+  // A target that was rounded down would make the sub-filter larger.
+  while (first_slice_fpr(target) < fpr) {
+    target = std::nextafter(target, std::numeric_limits<double>::infinity());
+  }
+  return std::min(target, kNearlyOne);
+}
 
 }  // namespace mankai
