@@ -2,9 +2,9 @@
 
 /// Compiled block lists: a rule covers everything below it; exceptions override rules; rules can be added and removed.
 ///
-///     mankai::GuardBuilder builder;
-///     builder.add_block("evil.example/malware");
-///     auto guard = builder.build();
+///     auto builder = mankai::GuardBuilder::create();
+///     auto added = builder->add_block("evil.example/malware");
+///     auto guard = builder->build();
 ///     mankai::GuardScratch scratch;
 ///     if (guard->check(url, scratch).answer == mankai::Verdict::Answer::blocked) { ... }
 ///

@@ -49,7 +49,7 @@ class GuardFile {
 
   /// As the functions of Guard, for many rules; writes the file if anything changes. Calls `tell` per rule before that.
   /// Errors: invalid_argument for an invalid rule and corrupt for a digest collision, without any change; io,
-  /// out_of_space: open the file again to see its content. Pre: mode write.
+  /// out_of_space: open the file again to see its content. Pre: mode write; `tell` does not throw.
   [[nodiscard]] Result<Outcomes> add(std::span<const std::string_view> rules, std::uint64_t id = 0);
   [[nodiscard]] Result<Outcomes> remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
                                         const std::function<void(std::string_view, RemoveOutcome)>& tell = {});

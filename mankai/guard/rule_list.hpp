@@ -47,9 +47,9 @@ class CsvRecords;
 
 /// Format of a list.
 enum class RuleListFormat : std::uint8_t {
-  automatic,  ///< detected per line: "0.0.0.0 ads.example", "ads.example", "ads.example/x", "||ads.example^"
-  lines,      ///< as lines, but '$' begins options on every line, and other text is a pattern
-  adblock,    ///< one column has a domain or URL; fields separated by ',', ';' or tabs
+  automatic,  ///< csv, adblock or lines, as the first lines look
+  lines,      ///< detected per line: "0.0.0.0 ads.example", "ads.example", "ads.example/x", "||ads.example^"
+  adblock,    ///< as lines, but '$' begins options on every line, and other text is a pattern
   csv,        ///< one column has a domain or URL; fields separated by ',', ';' or tabs
   urls,       ///< one host or URL per line, and nothing else
 };

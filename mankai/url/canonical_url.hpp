@@ -35,10 +35,9 @@ class CanonicalUrl;
 
 /// Converts a URL to the one form that all its spellings share; docs/url.md has the rules as a table.
 /// Shape:   raw is any bytes of any length; out is overwritten, keeps its memory, and is empty after an error.
-/// Cost:    a canonical URL is scanned and copied (`copy_plain`), 40 ns for 59 bytes; others are rewritten, about 600
-/// ns. Linear in
-///          the length, however its escapes are nested. Allocates only while out grows, and for hosts beyond ASCII,
-///          which are passed to libidn2 (microseconds).
+/// Cost:    a canonical URL is scanned and copied (`copy_plain`), 40 ns for 59 bytes; others are rewritten, about
+///          600 ns. Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts
+///          beyond ASCII, which are passed to libidn2 (microseconds).
 /// Errors:  invalid_argument if there is no host: nothing before the path, or a scheme without one, such as mailto:.
 ///          All other input has a result, and canonicalizing that again by the same rules gives the same. `rules` has
 ///          no default, because it decides which URLs have a host: `%2Fa` has none by safe_browsing, and one by keys.

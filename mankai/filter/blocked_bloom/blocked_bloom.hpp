@@ -15,7 +15,7 @@
 ///          Impala, with twice their lane), so that a mask is three vector instructions and no multiplication by lane.
 /// Formula: false-positive rate f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (63/64)^j)^8; see sizing.hpp. 10.10 bits
 ///          per key at 1 %, 15.73 at 0.1 %, where a classic filter takes 9.59 and 14.38.
-/// Cannot:  remove a key, grow, or stay small at very low rates (41 bits per key at 1e-6; `bloom` takes 29).
+/// Cannot:  remove a key, grow, or stay small at very low rates (52 bits per key at 1e-6; `bloom` takes 29).
 /// Tried:   32-bit lanes in 256-bit blocks cost 4 to 6 % more bits; two multiplications for the positions, or modulo
 ///          for the block, 1.4 to 2.1 times the time; a test that stops at the first miss 5 to 11 ns on mixed queries.
 

@@ -25,7 +25,6 @@
 ///          3.6 times as long for n = 2 and 3 in cache, 1.4 to 1.5 with 1e7 slots, and as long for n = 16, since the
 ///          branch is unpredictable. For absent keys 1.0 to 1.3 in cache, .75 to .9 with 1e7 slots. It pays if nearly
 ///          all keys are present, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
-///          all keys are present, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
 
 #include <cstdint>
 #include <span>
