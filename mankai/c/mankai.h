@@ -451,8 +451,8 @@ MANKAI_API int mankai_seen_open(const char* path, const mankai_seen_request* req
 
 /* Inserts keys in order, and returns per key whether it was present before, also earlier in the call. `times_us` has a
  * time per key in microseconds since 1970; a time before the latest one counts as the latest one. NULL without a
- * window. Each call is one batch. Errors: INVALID_ARGUMENT for times without a window and a window without times; as
- * mankai_observe. */
+ * window. Each call is one batch; with a window, the keys of each part of it are one. Errors: INVALID_ARGUMENT for
+ * times without a window and a window without times; as mankai_observe. */
 MANKAI_API int mankai_seen_observe(mankai_seen* seen, const mankai_key* keys, const int64_t* times_us, size_t count,
                                    bool* repeats);
 MANKAI_API int mankai_seen_observe_packed(mankai_seen* seen, const mankai_packed* keys, const int64_t* times_us,

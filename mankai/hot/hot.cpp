@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/base/duration.hpp"
 
 namespace mankai {
@@ -128,6 +129,7 @@ Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const 
 }
 
 Result<void> Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) {
+  MANKAI_ASSERT(keys.size() == times.size());
   const auto is_in_future = [this](Time time) { return time > latest_; };
   const auto in_future = static_cast<std::size_t>(std::ranges::count_if(times, is_in_future));
   if (in_future == 0) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/store/kept_filter.hpp"
 #include "mankai/url/canonical_url.hpp"
 
@@ -87,6 +88,7 @@ Result<BlockedBloom> ConfirmedSeen::filled_filter(const DigestLog& log, std::uin
 }
 
 void ConfirmedSeen::observe(std::span<const std::string_view> keys, std::span<Answer> answers) {
+  MANKAI_ASSERT(keys.size() == answers.size());
   for (std::size_t begin = 0; begin < keys.size(); begin += kWindow) {
     const std::size_t count = std::min(kWindow, keys.size() - begin);
     hash(keys.subspan(begin, count));

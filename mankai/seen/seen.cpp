@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/filter/any_filter.hpp"
 
@@ -148,6 +149,7 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
   if (rotating() == nullptr) {
     return fail(ErrorCode::invalid_argument, "keys do not expire from this filter; pass no times");
   }
+  MANKAI_ASSERT(keys.size() == times.size() && keys.size() == seen.size());
   std::vector<std::string_view> fresh;
   std::vector<std::size_t> places;
   for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {

@@ -79,8 +79,9 @@ class Seen {
   [[nodiscard]] Result<void> observe(const Change& change, std::span<bool> seen);
   /// With a window: a key is reported as seen for at least the window after its first occurrence; repeats do not extend
   /// that. After forgets_after() it is new again, except as a false positive. A time before the latest one counts as
-  /// the latest one. Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window; observe without
-  /// times returns the same with one.
+  /// the latest one. In a file, the keys of each part of the window are a batch, unless begin() started a longer one.
+  /// Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window; observe without times returns the
+  /// same with one.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
                                      std::span<bool> seen);
 
