@@ -38,9 +38,6 @@ Result<std::optional<Decay>> decay_of(const mankai_hot_request& known) {
     return known.epoch_us == 0 ? Result<std::optional<Decay>>(std::nullopt)
                                : fail(ErrorCode::invalid_argument, "an epoch needs a half-life");
   }
-  if (known.window_us != 0) {
-    return fail(ErrorCode::invalid_argument, "a window and a half-life cannot be combined");
-  }
   MANKAI_ASSIGN(const Duration half_life, duration_of(known.half_life_us, "the half-life"));
   MANKAI_ASSIGN(const Duration epoch, duration_of(known.epoch_us, "the epoch"));
   MANKAI_ASSIGN(const Decay decay, Decay::of_half_life(half_life, epoch));

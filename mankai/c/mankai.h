@@ -172,7 +172,7 @@ typedef struct mankai_file_options {
   size_t size;                     /* sizeof(mankai_file_options) */
   uint32_t durability;             /* mankai_durability */
   uint32_t replace;                /* not 0: mankai_create_file replaces an existing file */
-  uint64_t interval_us;            /* of MANKAI_DURABILITY_INTERVAL; 0: a second */
+  uint64_t interval_us;            /* of MANKAI_DURABILITY_INTERVAL, at most a day; 0: a second */
   uint64_t checkpoint_bytes;       /* length of the journal that triggers a checkpoint; 0: the larger of 64 MiB and
                                       the image's size */
   uint64_t checkpoint_interval_us; /* interval of checkpoints if there are changes; 0: none */
@@ -419,8 +419,9 @@ MANKAI_API int mankai_checkpoint(mankai_filter* filter);
 
 /* ---- Have I seen it? ----
  *
- * Remembers keys, in memory or in a file, and reports repeats: no false negatives, and a false-positive rate of at most
- * `fpr` up to `keys` keys. With a window, keys expire, and the caller passes the time of each. */
+ * Remembers keys, in memory or in a file, and reports repeats: no false negatives, except with kind
+ * fading-fingerprints, which overwrites old keys; and a false-positive rate of at most `fpr` up to `keys` keys. With a
+ * window, keys expire, and the caller passes the time of each. */
 
 typedef struct mankai_seen mankai_seen;
 

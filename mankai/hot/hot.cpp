@@ -26,6 +26,12 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
       .hash = hash};
 }
 
+Result<void> check_request(const HotRequest& request) {
+  return request.decay && request.window.value_or(Duration()) != Duration()
+             ? fail(ErrorCode::invalid_argument, "a window and a half-life cannot be combined")
+             : Result<void>();
+}
+
 Result<AnyFilter> make_filter(const HotRequest& request) {
   MANKAI_ASSIGN(const auto options, options_of(request));
   MANKAI_ASSIGN(auto filter, DecayedTop::create(options));
@@ -117,11 +123,13 @@ Hot::Hot(KeptFilter kept, const HotRequest& request) noexcept
       latest_(request.latest) {}
 
 Result<Hot> Hot::create(const HotRequest& request) {
+  MANKAI_TRY(check_request(request));
   MANKAI_ASSIGN(auto filter, make_filter(request));
   return Hot(KeptFilter(std::move(filter)), request);
 }
 
 Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const StoreOptions& options) {
+  MANKAI_TRY(check_request(request));
   MANKAI_ASSIGN(auto kept, KeptFilter::open(path, [&request] { return make_filter(request); }, options));
   MANKAI_TRY(check_kind(path, kept.filter()));
   MANKAI_TRY(check_request_fits(path, *kept.filter().as<DecayedTop>(), request));

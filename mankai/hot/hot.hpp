@@ -22,7 +22,7 @@ namespace mankai {
 /// Parameters of a state. An empty field means the default for a new state, and any value for an existing one.
 struct HotRequest {
   std::optional<Decay> decay = {};
-  /// Counts the keys of the last `window`, instead of decaying. Pre: not with `decay`.
+  /// Counts the keys of the last `window`, instead of decaying: not with `decay`.
   std::optional<Duration> window = {};
   std::optional<std::uint64_t> memory_bytes = {};
   std::optional<CountRounding> rounding = {};
@@ -51,7 +51,7 @@ class Hot {
   static constexpr Duration kDefaultHalfLife = std::chrono::hours(1);
   static constexpr std::uint64_t kDefaultMemoryBytes = std::uint64_t{256} << 10;
 
-  /// Creates a state in memory. Errors: as DecayedTop::create.
+  /// Creates a state in memory. Errors: as DecayedTop::create; invalid_argument for a window and a decay.
   [[nodiscard]] static Result<Hot> create(const HotRequest& request = {});
   /// Opens a file, locks it, and recovers it after a crash; creates it if it is missing. Errors: locked;
   /// invalid_argument if the file has other settings; as Store::open.

@@ -303,6 +303,10 @@ TEST_F(HotTest, impossible_requests_leave_no_file) {
   EXPECT_FALSE(Hot::open(path(), {.memory_bytes = 10}).has_value());
   EXPECT_FALSE(fs::exists(path()));
   EXPECT_FALSE(Hot::create({.memory_bytes = 0}).has_value());
+  const HotRequest both{.decay = Decay::of_half_life(std::chrono::hours(1)).value(), .window = std::chrono::hours(8)};
+  EXPECT_EQ(Hot::create(both).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Hot::open(path(), both).error().code, ErrorCode::invalid_argument);
+  EXPECT_FALSE(fs::exists(path()));
   EXPECT_FALSE(Hot::create({.hash = HashKind::xxh3, .seed = std::array<std::uint64_t, 2>{7, 8}}).has_value());
 }
 

@@ -51,8 +51,9 @@ struct SeenRequest {
   Sharing sharing = Sharing::none;
 };
 
-/// Remembers keys and reports repeats: no false negatives, and a false-positive rate of at most `fpr` up to `keys`
-/// keys. Where keys can be forgotten, false positives are not added, and may be new later.
+/// Remembers keys and reports repeats: no false negatives, except with kind fading-fingerprints, which overwrites old
+/// keys; and a false-positive rate of at most `fpr` up to `keys` keys. Where keys can be forgotten, false positives are
+/// not added, and may be new later.
 ///
 /// Cost:    a hash and one cache line per key; batches overlap the two.
 /// Threads: one at a time.

@@ -49,7 +49,7 @@ enum class Durability : std::uint8_t {
 /// How a store keeps its file.
 struct StoreOptions {
   Durability durability = Durability::interval;
-  Duration interval = std::chrono::seconds(1);  ///< between syncs, for Durability::interval
+  Duration interval = std::chrono::seconds(1);  ///< between syncs, for Durability::interval; at most a day
   /// Size of the journal in bytes that triggers a checkpoint. 0: 64 MiB, or the size of the image if that is larger.
   std::uint64_t checkpoint_bytes = 0;
   /// Time after which the store makes a checkpoint if there are changes. 0: no checkpoints by time.
