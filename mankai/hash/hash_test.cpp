@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "mankai/hash/hasher.hpp"
@@ -48,6 +49,10 @@ constexpr Vector kPublished[] = {
     {512, 0x0000000000000000U, 0x617e49599013cb6bU},  {512, 0x9e3779b185ebca8dU, 0x3ce457de14c27708U},
     {1024, 0x0000000000000000U, 0xdd85c9b5c1109c5cU}, {1024, 0x9e3779b185ebca8dU, 0xef368a8a2ebabaefU},
 };
+
+// A double would be converted to an integer without a warning, and 1.2 and 1.7 would be one key.
+static_assert(!std::is_invocable_v<const Hasher&, double> && !std::is_invocable_v<const Hasher&, float>);
+static_assert(std::is_invocable_v<const Hasher&, int> && std::is_invocable_v<const Hasher&, const char*>);
 
 TEST(Hasher, xxh3_agrees_with_published_vectors_of_every_length_class) {
   const std::string buffer = test::sanity_buffer(2048);

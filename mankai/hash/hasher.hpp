@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -94,6 +95,8 @@ class Hasher {
     }
     return as_bytes(key);
   }
+  /// It would lose the fraction: hash the bytes or the text instead.
+  Digest operator()(std::floating_point auto key) const = delete;
   void operator()(std::span<const std::string_view> keys, std::span<Digest> digests) const noexcept;
   void operator()(std::span<const std::uint64_t> keys, std::span<Digest> digests) const noexcept;
 
