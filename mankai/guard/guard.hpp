@@ -131,7 +131,8 @@ struct GuardChanges {
   }
 };
 
-/// A guard in memory. Threads: const calls are safe together, each with its own scratch; changes need exclusive access.
+/// A guard in memory. One that was moved from, also to itself, has no rules.
+/// Threads: const calls are safe together, each with its own scratch; changes need exclusive access.
 class Guard {
  public:
   /// Creates an empty guard. Errors: invalid_argument for impossible settings.

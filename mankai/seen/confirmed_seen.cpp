@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/store/kept_filter.hpp"
@@ -60,8 +61,8 @@ ConfirmedSeen::ConfirmedSeen(DigestLog log, BlockedBloom filter, double fpr)
     : log_(std::move(log)),
       filter_(std::move(filter)),
       fpr_(fpr),
-      first_(kWindow),
-      second_(kWindow),
+      first_(std::make_unique<Digest[]>(kWindow)),
+      second_(std::make_unique<Digest[]>(kWindow)),
       may_be_repeat_(std::make_unique<bool[]>(kWindow)) {}
 
 Result<ConfirmedSeen> ConfirmedSeen::open(const std::string& path, const ConfirmedSeenRequest& request,
@@ -92,7 +93,7 @@ void ConfirmedSeen::observe(std::span<const std::string_view> keys, std::span<An
   for (std::size_t begin = 0; begin < keys.size(); begin += kWindow) {
     const std::size_t count = std::min(kWindow, keys.size() - begin);
     hash(keys.subspan(begin, count));
-    filter_.observe(std::span(first_).first(count), {may_be_repeat_.get(), count});
+    filter_.observe({first_.get(), count}, {may_be_repeat_.get(), count});
     for (std::size_t i = 0; i < count; ++i) {
       answers[begin + i] = answer({.first = first_[i].value, .second = second_[i].value}, may_be_repeat_[i]);
     }
@@ -103,8 +104,8 @@ void ConfirmedSeen::hash(std::span<const std::string_view> keys) {
   const Hasher first(log_.keys().first);
   const Hasher second(log_.keys().second);
   if (!is_canonical()) {
-    first(keys, std::span(first_).first(keys.size()));
-    second(keys, std::span(second_).first(keys.size()));
+    first(keys, {first_.get(), keys.size()});
+    second(keys, {second_.get(), keys.size()});
     return;
   }
   // check_request_fits refused other versions.

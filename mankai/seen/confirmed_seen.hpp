@@ -19,7 +19,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/seen/digest_log.hpp"
@@ -80,8 +79,8 @@ class ConfirmedSeen {
   DigestLog log_;
   BlockedBloom filter_;
   double fpr_;
-  std::vector<Digest> first_;
-  std::vector<Digest> second_;
+  std::unique_ptr<Digest[]> first_;
+  std::unique_ptr<Digest[]> second_;
   std::unique_ptr<bool[]> may_be_repeat_;
 };
 

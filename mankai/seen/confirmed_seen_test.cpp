@@ -58,6 +58,10 @@ TEST_F(ConfirmedSeenTest, every_answer_is_right) {
     ASSERT_TRUE(memory->commit());
     ASSERT_EQ(memory->log().digests(), exact.size());
     ASSERT_LE(memory->log().digests(), memory->filter().capacity_keys());
+    if (batch % 13 == 1) {
+      ConfirmedSeen& same = *memory;  // moved to itself, it stays as it is
+      *memory = std::move(same);
+    }
     if (batch % 13 == 0) {
       memory = fail(ErrorCode::io, "closed");
       memory = ConfirmedSeen::open(path(), request, {.recent_digests = 1000});
