@@ -122,6 +122,7 @@ class Adder {
     if (const auto time = store.filter().time();
         time && store.filter().kind().has_ttl && !request_.at && clock_now() > *time) {
       MANKAI_TRY(store.advance(clock_now()));
+      run_.note_keys(0);
     }
     if (request_.ids.is_given()) {
       MANKAI_TRY(store.insert(numbers_.keys(), numbers_.all()));
@@ -367,6 +368,7 @@ Result<int> run(const AddRequest& request) {
   input.look_interval = adder.look_interval();
   auto added = advance_to_now(store_run.store(), request.at);
   if (added) {
+    store_run.note_keys(0);
     added = for_each_batch(
         request.keys, input, [&](std::span<const std::string_view> lines) { return adder.add(lines); },
         [&] { adder.print_acks(); });

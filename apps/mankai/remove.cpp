@@ -56,9 +56,10 @@ class Remover {
         request_.keys, request_.input, [&](std::span<const std::string_view> lines) { return take(lines); },
         [&] { output_.flush(); });
     if (!removed) {
+      output_.flush();  // the keys that were read and refused
       return run_.give_up(removed.error(), "removed from");
     }
-    MANKAI_TRY(run_.finish());
+    MANKAI_TRY(run_.finish("removed from"));
     if (auto finished = output_.finish(); !finished) {
       return fail(finished.error().code,
                   finished.error().message() + "; the keys read before that were removed from " + request_.file);

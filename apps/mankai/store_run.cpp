@@ -7,6 +7,7 @@
 
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "mankai/file/new_file.hpp"
@@ -47,7 +48,11 @@ Result<void> check_replaces_no_gate(const std::string& file) {
 }
 
 StoreRun::StoreRun(Store store, std::string file, std::string position, Mode mode)
-    : store_(std::move(store)), file_(std::move(file)), position_(std::move(position)), mode_(mode) {
+    : store_(std::move(store)),
+      file_(std::move(file)),
+      position_(std::move(position)),
+      mode_(mode),
+      noted_(store_.sequence()) {
   if (is_whole()) {
     store_.begin(BatchMode::in_memory);
   }
@@ -61,7 +66,7 @@ Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& req
   return StoreRun(std::move(store), file, request.position, request.position.empty() ? mode : Mode::whole);
 }
 
-Result<void> StoreRun::finish() {
+Result<void> StoreRun::finish(std::string_view where) {
   if (stop_signal() != 0 && is_whole()) {
     static_cast<void>(store_.close());
     say(file_ + " is unchanged");
@@ -74,7 +79,9 @@ Result<void> StoreRun::finish() {
   }
   auto closed = store_.close();
   if (!closed && keys_ != 0 && store_.durable_sequence() == store_.sequence()) {
-    return fail_after(closed.error(), fmt::format("every change is in {}-journal: do not repeat it", file_));
+    const std::string done = is_whole() ? "every change is in " + file_ : what_is_in(where) + " with its journal";
+    return fail_after(closed.error(),
+                      fmt::format("{}: do not repeat {}", done, is_whole() || keys_ == 1 ? "it" : "them"));
   }
   return closed;
 }
@@ -86,11 +93,18 @@ std::unexpected<Error> StoreRun::give_up(const Error& error, std::string_view wh
 }
 
 std::string StoreRun::what_is_in(std::string_view where) const {
+  // Changes whose sync failed: the next process finds them, and a second attempt would count them twice.
+  const std::uint64_t unsynced = store_.sequence() - noted_;
+  const std::string more =
+      unsynced == 0 ? std::string()
+                    : fmt::format("{}, which a power loss may undo: do not repeat {}", counted(unsynced, "more change"),
+                                  unsynced == 1 ? "it" : "them");
   if (is_whole() || keys_ == 0) {
-    return file_ + " is unchanged";
+    return unsynced == 0 ? file_ + " is unchanged" : fmt::format("{} has {}", file_, more);
   }
-  return keys_ == 1 ? fmt::format("the first key is {} {}", where, file_)
-                    : fmt::format("the first {} keys are {} {}", keys_, where, file_);
+  const std::string keys = keys_ == 1 ? fmt::format("the first key is {} {}", where, file_)
+                                      : fmt::format("the first {} keys are {} {}", keys_, where, file_);
+  return unsynced == 0 ? keys : fmt::format("{}; it has {}", keys, more);
 }
 
 }  // namespace mankai::command

@@ -22,13 +22,16 @@ class StoreRun {
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] bool is_whole() const noexcept { return mode_ == Mode::whole; }
-  /// Counts keys added to the store, for error messages.
-  void note_keys(std::uint64_t keys) noexcept { keys_ += keys; }
+  /// Counts keys added to the store, for error messages. 0: other changes were made.
+  void note_keys(std::uint64_t keys) noexcept {
+    keys_ += keys;
+    noted_ = store_.sequence();
+  }
 
   /// Commits in mode `whole`, then closes the store, which syncs it. After a stop signal, mode `whole` discards its
   /// changes and mode `batches` keeps those made so far. Errors: io; out_of_space; the message says what the file
-  /// contains.
-  [[nodiscard]] Result<void> finish();
+  /// contains. `where`: of the counted keys.
+  [[nodiscard]] Result<void> finish(std::string_view where = "in");
   /// Closes the store after an error and appends to the error what the file contains. `where`: of the counted keys.
   [[nodiscard]] std::unexpected<Error> give_up(const Error& error, std::string_view where = "in");
 
@@ -42,6 +45,7 @@ class StoreRun {
   std::string position_;
   Mode mode_;
   std::uint64_t keys_ = 0;
+  std::uint64_t noted_;  ///< the store's last change that is known here
 };
 
 /// Returns an error if a settings file next to this one says that it is a gate of a database: changes other than those

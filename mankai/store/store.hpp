@@ -156,11 +156,13 @@ class Store {
   void begin(BatchMode mode = BatchMode::journaled);
   /// Commits the batch, with the position of the source if one is given. Outside a batch it commits only the position.
   /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After io or out_of_space a journaled batch is
-  /// still open; after that of an in-memory batch the store refuses further changes.
+  /// still open, unless only its sync failed; after that of an in-memory batch the store refuses further changes.
+  /// sequence() says whether the batch was committed.
   [[nodiscard]] Result<void> commit(std::string_view position = {});
 
   /// Returns the number of changes committed since the store was created: one per key inserted, erased or put, and one
-  /// per advance, merge, clear, and commit of a position only.
+  /// per advance, merge, clear, and commit of a position only. It includes changes whose call failed because they could
+  /// not be synced: the next open finds them, unless power was lost.
   [[nodiscard]] std::uint64_t sequence() const noexcept;
   /// Returns how many of these changes survive power loss.
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;

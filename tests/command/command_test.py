@@ -263,6 +263,11 @@ class AddAndCheck(CommandTest):
         printed = self.error("dedup", "--state", "t.mk", "a", "b", "c", code=3)
         self.assertNotIn(b"c1.example", printed)
         self.assertEqual(self.out("check", "--absent", "t.mk", stdin=printed), b"")
+        # Keys that are refused are printed before the error, too.
+        refused, stderr = self.run_mankai("remove", "g.mk", *inputs, code=3)
+        known = int(re.search(rb"the first (\d+) keys are removed from g.mk", stderr).group(1))
+        self.assertGreater(known, 20000)
+        self.assertEqual(refused.count(b"absent\t"), known)
         # Of the last input nothing is left out, and the system's words come first.
         _, stderr = self.run_mankai("dedup", "a", "c", "b", code=3)
         self.assertNotIn(b"not used", stderr)

@@ -242,8 +242,11 @@ class Trial {
     }
     refused(done.error());
     history_.add(StoreState(last), begun);
+    const std::uint64_t told = store_->sequence();
     store_.reset();
     open();
+    EXPECT_TRUE(!store_ || store_->sequence() == told)
+        << "opened with " << store_->sequence() << " instead of " << told;
   }
 
   void give_batch_up() {

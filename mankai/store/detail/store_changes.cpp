@@ -233,14 +233,18 @@ Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   saved.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
   saved.position = SourcePosition::of(position).value_or(SourcePosition());
   saved.position = saved.position.empty() ? position_ : saved.position;
-  if (auto written = write_file(saved, journal_ ? FileState::open : FileState::closed); !written) {
+  const auto written = write_file(saved, journal_ ? FileState::open : FileState::closed);
+  // Whatever failed after the file was put in place: the next process that opens it finds the batch.
+  if (written || (footer_ && footer_->sequence == saved.sequence)) {
+    is_in_batch_ = false;
+    has_uncommitted_ = false;
+    changes_in_memory_ = 0;
+    position_ = saved.position;
+    journal_.note_commit(saved.sequence);
+  }
+  if (!written) {
     return journal_.give_up(written.error());
   }
-  is_in_batch_ = false;
-  has_uncommitted_ = false;
-  changes_in_memory_ = 0;
-  position_ = saved.position;
-  journal_.note_commit(saved.sequence);
   forget_journal(saved);
   return {};
 }
