@@ -95,10 +95,9 @@ std::unexpected<Error> StoreRun::give_up(const Error& error, std::string_view wh
 std::string StoreRun::what_is_in(std::string_view where) const {
   // Changes whose sync failed: the next process finds them, and a second attempt would count them twice.
   const std::uint64_t unsynced = store_.sequence() - noted_;
-  const std::string more =
-      unsynced == 0 ? std::string()
-                    : fmt::format("{}, which a power loss may undo: do not repeat {}", counted(unsynced, "more change"),
-                                  unsynced == 1 ? "it" : "them");
+  const std::string more = unsynced == 0 ? std::string()
+                                         : fmt::format("{}, which a power loss may undo: do not repeat {}",
+                                                       counted(unsynced, "more change"), unsynced == 1 ? "it" : "them");
   if (is_whole() || keys_ == 0) {
     return unsynced == 0 ? file_ + " is unchanged" : fmt::format("{} has {}", file_, more);
   }

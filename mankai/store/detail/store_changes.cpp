@@ -173,7 +173,11 @@ Result<void> Store::Impl::undo(const Change& change, const JournalWriter::Place&
   return std::unexpected(error.within(path_));
 }
 
-Result<void> Store::Impl::give_up_growth() {
+// The filter may have a part of the change. Its record is removed: the call fails, so the next open must not find it.
+Result<void> Store::Impl::give_up_growth(const JournalWriter::Place& before) {
+  if (!is_in_memory()) {
+    journal_->remove_last(before);
+  }
   return journal_.give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
 }
 

@@ -172,7 +172,7 @@ class Store::Impl {
     return finish(must_wait);
   }
   [[gnu::cold]] Result<void> undo(const Change& change, const JournalWriter::Place& before, const Error& error);
-  [[gnu::cold]] Result<void> give_up_growth();
+  [[gnu::cold]] Result<void> give_up_growth(const JournalWriter::Place& before);
   Result<void> append_commit(std::string_view position);
   void note_commit();
   void note_position(std::string_view position);
@@ -266,7 +266,7 @@ inline Result<void> Store::Impl::change_window(const Change& change, bool more_f
       return undo(change, before, applied.error());
     }
   } catch (const std::bad_alloc&) {
-    return give_up_growth();
+    return give_up_growth(before);
   }
   has_uncommitted_ = true;
   if (!more_follows) {
