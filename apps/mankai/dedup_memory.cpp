@@ -17,6 +17,7 @@
 #include "apps/mankai/store_run.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {
@@ -46,6 +47,17 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
   return request.state.empty()
              ? Seen::create(wanted)
              : opened_filter(request.state, Seen::open(request.state, wanted, request.store.options()));
+}
+
+// A clock that was wrong once leaves such a state.
+void warn_of_future(const std::string& file, const Seen& seen) {
+  const auto reached = seen.window() ? seen.time() : std::nullopt;
+  if (reached && *reached > clock_now() + kFuture) {
+    say(
+        fmt::format("warning: {}: its time is {}, in the future, and no line in it expires before; if that time is "
+                    "wrong, use another state",
+                    file, format_time(*reached)));
+  }
 }
 
 // Estimates the number of unexpired keys from the fill; keys_inserted includes expired ones.
@@ -150,6 +162,7 @@ Result<DedupMemory> DedupMemory::open(const DedupMemoryRequest& request) {
   MANKAI_ASSIGN(auto seen, open_seen(request));
   if (seen.store() != nullptr) {
     warn_of_loss(request.state, seen.store()->recovery());
+    warn_of_future(request.state, seen);
   }
   return DedupMemory(std::move(seen), request);
 }

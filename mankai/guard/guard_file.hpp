@@ -6,7 +6,8 @@
 ///     file->add({"evil.example/malware", "worse.example"});
 ///
 /// Every change replaces the whole file atomically, so that readers and recovery after a crash see the guard before or
-/// after it. Give many rules in one call.
+/// after it. Give many rules in one call. The file is mapped: a program that overwrites it in place changes the
+/// answers, and one that truncates it ends the process with SIGBUS.
 
 #include <cstdint>
 #include <functional>

@@ -91,6 +91,14 @@ class Time(CommandTest):
                 self.assertEqual(self.out("check", "--present", "f.mk", stdin=lines(["old", "new", "newer"])), b"new\nnewer\n")
                 self.assertEqual(self.out("check", "--present", "f.mk", "--at", "2999-01-02", stdin=b"new\n"), b"")
 
+    def test_a_state_ahead_of_now_is_a_warning(self):
+        self.create("rotating-bloom", "--window", "13h")
+        self.run_mankai("add", "f.mk", "--at", "2999-01-01", "a")
+        printed, stderr = self.run_mankai("dedup", "--state", "f.mk", stdin=b"a\nb\n")
+        self.assertEqual(printed, b"b\n")
+        self.assertRegex(stderr, rb"\Amankai: warning: f.mk: its time is 2998-12-31T\S+, in the future, [^\n]+\n\Z")
+        self.assertEqual(self.run_mankai("dedup", "--state", "g.mk", "--forget", "13h", stdin=b"a\n")[1], b"")
+
     def test_kinds_without_time_take_none(self):
         self.run_mankai("create", "g.mk", "--keys", "100")
         self.run_mankai("add", "g.mk", "a")
