@@ -27,6 +27,7 @@
 #include "apps/mankai/serve/listener.hpp"
 #include "apps/mankai/serve/live_guard.hpp"
 #include "apps/mankai/serve/metrics.hpp"
+#include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/base/number.hpp"
 
@@ -294,13 +295,15 @@ class ServeRun {
     const auto longest = std::chrono::seconds(request_.timeout) + kStopMargin;
     manager_.tell("STOPPING=1");
     server_->begin_stop();
-    const auto latest = Clock::now() + longest;
+    const auto begun = Clock::now();
+    const auto latest = begun + longest;
     while (!server_->has_stopped() && Clock::now() < latest) {
       wait(signals, milliseconds(20));
       server_->look_after();
-      if (const int signal = signals.next(); signal == SIGINT || signal == SIGTERM) {
+      const int signal = signals.next();
+      if ((signal == SIGINT || signal == SIGTERM) && Clock::now() > begun + kOneRequest) {
         constexpr int kSignalBase = 128;
-        _exit(kSignalBase + signal);  // second signal: exit immediately
+        _exit(kSignalBase + signal);  // second request: exit immediately
       }
     }
     server_->finish_stop();

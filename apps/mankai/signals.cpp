@@ -6,7 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace mankai::command {
 namespace {
@@ -15,11 +18,25 @@ constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // Globals, because signal handlers have no context argument.
 std::atomic<int> signal_seen = 0;
+std::atomic<std::int64_t> first_signal_at = 0;  ///< nanoseconds of the monotonic clock
 std::atomic<int> wake_reader = -1;
 std::atomic<int> wake_writer = -1;
 
+std::int64_t nanoseconds_now() noexcept {
+  constexpr std::int64_t kPerSecond = 1'000'000'000;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kPerSecond + now.tv_nsec;
+}
+
 void remember(int signal) {
   const int saved = errno;
+  const std::int64_t now = nanoseconds_now();
+  std::int64_t first = 0;
+  if (!first_signal_at.compare_exchange_strong(first, now) && std::chrono::nanoseconds(now - first) > kOneRequest) {
+    ::signal(signal, SIG_DFL);
+    static_cast<void>(raise(signal));  // ends the process when this handler returns
+  }
   signal_seen = signal;
   const char byte = 0;
   static_cast<void>(!write(wake_writer, &byte, 1));
@@ -33,7 +50,6 @@ void catch_signal(int signal) {
   }
   struct sigaction action{};
   action.sa_handler = remember;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(signal, &action, nullptr);
 }
 

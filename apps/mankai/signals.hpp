@@ -1,10 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <csignal>
 
 namespace mankai::command {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop, so that state can be saved. A second signal ends the
+/// Signals within this time are one request: timeout(1) sends each twice, to the process and to its group, and a shell
+/// repeats a terminal's SIGHUP.
+constexpr std::chrono::milliseconds kOneRequest(100);
+
+/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop, so that state can be saved. A second request ends the
 /// process immediately. Signals that were ignored at the start, as under nohup, stay ignored.
 void catch_stop_signals();
 
