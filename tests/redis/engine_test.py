@@ -134,6 +134,18 @@ class MemoryTest(OneServerTest):
         self.client.must("DEL", "f")
         self.assertEqual(self.client.must("BF.ADD", "f", "a"), 1)
 
+    def test_a_value_that_the_machine_cannot_hold_is_refused(self):
+        """Zeros take no memory before they are touched, but DUMP and BGSAVE pass over all of them."""
+        with open("/proc/meminfo", encoding="ascii") as file:
+            sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in file}
+        cells = (sizes["MemTotal"] + sizes["SwapTotal"]) // 4 + (1 << 20)
+        for words, error in ((("CMS.INITBYDIM", "f", cells // 4, 4), "CMS: Insufficient memory to create the key"),
+                             (("TOPK.RESERVE", "f", 10, cells // 8, 4, "0.9"),
+                              "ERR Insufficient memory to create topk data structure")):
+            self.assertEqual(self.client.call(*words), error)
+            self.assertEqual(self.client.must("EXISTS", "f"), 0)
+        self.client.must("CMS.INITBYDIM", "f", cells // 16, 4)
+
     def test_filters_are_evicted_as_other_keys(self):
         self.client.config("maxmemory-policy", "allkeys-lru")
         self.addCleanup(self.client.config, "maxmemory-policy", "noeviction")

@@ -19,8 +19,9 @@ namespace mankai::redis {
 /// it defragments a value.
 [[nodiscard]] Mover engine_mover(DefragState* state) noexcept;
 
-/// During its lifetime, two limits hold. A block of 1 MiB or more is refused if it takes the engine over maxmemory: the
-/// engine checks only before a command, and one command may request gigabytes. Any block is refused if it takes a
+/// During its lifetime, limits hold. A block of 1 MiB or more is refused if it takes the engine over maxmemory: the
+/// engine checks only before a command, and one command may request gigabytes. So is one that is larger than the
+/// memory and the swap space of the machine. Any block is refused if it takes a
 /// filter over filter-memory-limit, or makes one that was taken over grow out of proportion. Replicas and loading are
 /// exempt: they must have what the primary has. Threads: the engine's main thread; one object at a time.
 class MemoryLimit {
