@@ -26,10 +26,7 @@ ScalingHandle::ScalingHandle(Store opened)
 }
 
 bool ScalingHandle::may_wait(std::uint64_t id) const noexcept {
-  const std::size_t pending = store.pending();  // first: they may be applied meanwhile
-  const CountingBloom& newest = *parts.back()->filter;
-  return id >= parts.back()->shown_header.id && is_touched(newest) &&
-         newest.keys_inserted() + pending < newest.capacity_keys();
+  return id >= parts.back()->shown_header.id && is_touched(*parts.back()->filter);
 }
 
 void ScalingHandle::show_sequence() noexcept {
@@ -107,7 +104,7 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
     const Change change = change_of(Operation::insert_with_ids, key);
     if (self.may_wait(id)) [[likely]] {
       MANKAI_TRY(self.store.change_later(change));
-      self.show_pending_add();
+      self.filter->slice_count() == self.parts.size() ? self.show_pending_add() : self.show_change();
     } else {
       MANKAI_TRY(self.store.change(change));
       self.show_change();

@@ -126,6 +126,7 @@ FilterSpec AnyFilter::spec() const { return body_->spec(); }
 FilterInfo AnyFilter::describe() const { return body_->describe(); }
 std::uint64_t AnyFilter::keys_inserted() const noexcept { return body_->keys_inserted(); }
 std::uint64_t AnyFilter::capacity_keys() const noexcept { return body_->capacity_keys(); }
+Room AnyFilter::room() const noexcept { return body_->room(); }
 std::uint64_t AnyFilter::image_bytes() const noexcept { return body_->image_bytes(); }
 Hasher AnyFilter::hasher() const noexcept { return body_->hasher(); }
 std::uint8_t AnyFilter::canonical_version() const noexcept { return body_->canonical_version(); }

@@ -48,6 +48,12 @@ struct FilterInfo {
   std::vector<InfoField> fields;  ///< the kind's own
 };
 
+/// How many keys can be inserted before a filter allocates memory to grow.
+struct Room {
+  std::uint64_t keys;          ///< 0 if that is not known
+  std::uint64_t first_id = 0;  ///< keys that have ids must have this one or a greater one
+};
+
 /// The interface of a kind; `define_kind.hpp` implements it for a filter class.
 class FilterBody;
 
@@ -149,6 +155,7 @@ class AnyFilter {
 
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
+  [[nodiscard]] Room room() const noexcept;
   [[nodiscard]] std::uint64_t image_bytes() const noexcept;
   [[nodiscard]] Hasher hasher() const noexcept;
   [[nodiscard]] std::uint8_t canonical_version() const noexcept;

@@ -18,6 +18,7 @@
 /// The concepts that the class satisfies determine everything else.
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -284,6 +285,15 @@ class KindBody final : public FilterBody {
 
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept override { return filter_.keys_inserted(); }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept override { return filter_.capacity_keys(); }
+  [[nodiscard]] Room room() const noexcept override {
+    if constexpr (NumberedFilter<F>) {
+      return {.keys = filter_.room(), .first_id = filter_.slice_first_id(filter_.slice_count() - 1)};
+    } else if constexpr (requires { filter_.room(); }) {
+      return {.keys = filter_.room()};
+    } else {
+      return {.keys = K::kCanGrow ? 0 : std::numeric_limits<std::uint64_t>::max()};
+    }
+  }
   [[nodiscard]] std::uint64_t image_bytes() const noexcept override { return filter_.image_bytes(); }
   [[nodiscard]] Hasher hasher() const noexcept override { return filter_.hasher(); }
   [[nodiscard]] std::uint8_t canonical_version() const noexcept override { return filter_.canonical_version(); }

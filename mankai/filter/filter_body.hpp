@@ -48,6 +48,7 @@ class FilterBody {
   [[nodiscard]] virtual FilterInfo describe() const = 0;
   [[nodiscard]] virtual std::uint64_t keys_inserted() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t capacity_keys() const noexcept = 0;
+  [[nodiscard]] virtual Room room() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t image_bytes() const noexcept = 0;
   [[nodiscard]] virtual Hasher hasher() const noexcept = 0;
   [[nodiscard]] virtual std::uint8_t canonical_version() const noexcept = 0;

@@ -140,8 +140,8 @@ class Store {
   /// As `change` of one key without outcomes, but it is applied later, in a batch with others: beyond the cache such
   /// changes take a third to a half of the time. filter() and read() first apply what is pending, as all functions do
   /// that change or save the filter. A caller that keeps the reference must call filter() again while pending() is not
-  /// 0. Once another thread has done so, changes are applied at once, so that readers do not wait for them. Pre:
-  /// applying the change cannot fail, so the filter does not grow.
+  /// 0. Once another thread has done so, changes are applied at once, so that readers do not wait for them. So is a
+  /// change for which the filter may have to grow: its error must be the caller's.
   [[nodiscard]] Result<void> change_later(const Change& change);
   /// The number of changes that the filter does not have yet.
   [[nodiscard]] std::size_t pending() const noexcept;

@@ -10,15 +10,18 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "mankai/file/file.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/support/counting_memory.hpp"
 
 namespace mankai {
 namespace {
@@ -244,6 +247,53 @@ TEST_F(StoreTest, pending_changes_are_in_whatever_reads_or_saves_the_filter) {
     ASSERT_TRUE(store.close());
   }
 }
+
+bool has_all(const AnyFilter& filter, const std::vector<Digest>& digests) {
+  return std::ranges::all_of(digests, [&](Digest digest) {
+    const auto* const counting = filter.as<ScalableCountingBloom>();
+    return counting != nullptr ? counting->may_contain(digest) : filter.as<ScalableBloom>()->may_contain(digest);
+  });
+}
+
+// The change that lacks memory is an error; those before it were acknowledged. Of a hundred ids the first `back` are
+// given again and again, so that the filter grows for an older sub-filter.
+class GrowingStoreTest : public StoreTest,
+                         public testing::WithParamInterface<std::tuple<const char*, std::uint64_t>> {};
+
+TEST_P(GrowingStoreTest, pending_changes_are_there_when_there_is_no_memory_to_grow) {
+  const auto [spec, back] = GetParam();
+  test::CountingMemory memory(3);
+  Store store = make(spec, {.memory = memory.memory()});
+  const bool has_ids = store.filter().kind().key_shape == KeyShape::numbered;
+  std::size_t most_pending = 0;
+  std::vector<Digest> added;
+  Result<void> changed;
+  for (std::uint64_t i = 1; changed && i < 100'000; ++i) {
+    const std::uint64_t digest = i * 0x9e3779b97f4a7c15U;
+    const std::array<std::uint64_t, 2> key{digest, i % 100 < back ? i % 100 : i};
+    changed = store.change_later({.operation = has_ids ? Operation::insert_with_ids : Operation::insert,
+                                  .keys = 1,
+                                  .payload = std::as_bytes(std::span(key).first(has_ids ? 2 : 1))});
+    most_pending = std::max(most_pending, store.pending());
+    if (changed) {
+      added.push_back({digest});
+    }
+  }
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code, ErrorCode::out_of_space);
+  EXPECT_GT(added.size(), 100U);
+  EXPECT_EQ(store.pending(), 0U);
+  EXPECT_GT(most_pending, back == 0 ? 16U : 0U);
+  EXPECT_FALSE(store.change_later(insertion(added.front().value)));
+  EXPECT_TRUE(has_all(store.filter(), added));
+  static_cast<void>(store.close());
+  EXPECT_TRUE(has_all(Store::open(path()).value().filter(), added));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GrowingStoreTest,
+                         testing::Values(std::tuple("scalable-bloom:keys=100,fpr=0.01,seed=1", 0U),
+                                         std::tuple("scalable-counting-bloom:keys=100,fpr=0.01,seed=1", 0U),
+                                         std::tuple("scalable-counting-bloom:keys=100,fpr=0.01,seed=1", 90U)));
 
 TEST_F(StoreTest, a_reader_between_each_two_changes_makes_few_of_them_wait) {
   Store store = make("counting-bloom:keys=3000,fpr=0.01,seed=1");

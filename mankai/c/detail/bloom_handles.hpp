@@ -145,7 +145,7 @@ struct ScalingHandle : scaling_bloom_t {
     return {.digest = digest, .id = id};
   }
   /// Whether an addition with this id may wait for others: it belongs to the newest part, which has been written to
-  /// (is_touched) and has room for it beside what is pending.
+  /// (is_touched).
   [[nodiscard]] bool may_wait(std::uint64_t id) const noexcept;
   /// After a change. Pre: nothing is pending.
   void show_change();

@@ -170,20 +170,22 @@ bool ScalableBloom::observe(Digest digest) {
   return slices().back().observe(digest);
 }
 
+std::size_t ScalableBloom::room() const noexcept {
+  const BlockedBloom& newest = slices().back();
+  return newest.is_full() ? 0 : static_cast<std::size_t>(newest.capacity_keys() - newest.keys_inserted());
+}
+
 // Returns the room of the newest slice; opens a new one if there is none.
 std::size_t ScalableBloom::make_room() {
-  const auto room_in = [](const BlockedBloom& slice) {
-    return static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
-  };
-  if (!slices().back().is_full()) {
-    return room_in(slices().back());
+  if (const std::size_t left = room(); left != 0) {
+    return left;
   }
   const Options options{
       .keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory()};
   // A hostile image may have the last possible generation.
   const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
   const bool has_grown = grow([&] { return make_slice(options, generation); });
-  return has_grown ? room_in(slices().back()) : ~std::size_t{0};
+  return has_grown ? room() : ~std::size_t{0};
 }
 
 void ScalableBloom::observe_window(std::span<const Digest> digests, bool* seen) {

@@ -79,6 +79,8 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   /// Removes all keys and all slices but the first. Does not free the image that the filter was opened from.
   void clear() noexcept;
 
+  /// How many keys can be inserted before the next slice is allocated.
+  [[nodiscard]] std::size_t room() const noexcept;
   [[nodiscard]] unsigned probes_per_key() const noexcept {
     return probes::kBlockLanes * static_cast<unsigned>(slice_count());
   }

@@ -222,6 +222,8 @@ bool ScalableCountingBloom::open_slice(std::uint64_t first_id) {
   return grow([&] { return make_slice(options, generation + 1, first_id); });
 }
 
+std::size_t ScalableCountingBloom::room() const noexcept { return room_in(slices().back(), 1); }
+
 // The slice that takes the id, and its room; opens one if there is no room. slice_count() for an id below all slices.
 ScalableCountingBloom::Place ScalableCountingBloom::place_for(std::uint64_t id) {
   const std::size_t slice = newest_from(id);

@@ -137,6 +137,8 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   [[nodiscard]] std::uint64_t first_id() const noexcept { return params().first_id; }
   /// The id given to the next key without one: max_id() + 1, or the first id; never beyond kMaxId.
   [[nodiscard]] std::uint64_t next_id() const noexcept;
+  /// How many keys with ids from the newest slice's first on can be inserted before the next slice is allocated.
+  [[nodiscard]] std::size_t room() const noexcept;
   /// The greatest id so far; first_id() if none.
   [[nodiscard]] std::uint64_t max_id() const noexcept;
   /// The range of a slice: its last id is the greatest inserted so far, or the first if none.

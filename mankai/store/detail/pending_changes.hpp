@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "mankai/base/assert.hpp"
@@ -26,6 +27,15 @@ class PendingChanges {
     const std::size_t words = words_of(change.operation);
     return change.keys == 1 && words != 0 && change.payload.size() == words * sizeof(std::uint64_t) &&
            (size_ == 0 || change.operation == operation_);
+  }
+  /// Of the change's key. Pre: can_add.
+  [[nodiscard]] static std::optional<std::uint64_t> id_of(const Change& change) noexcept {
+    if (change.operation != Operation::insert_with_ids) {
+      return std::nullopt;
+    }
+    std::uint64_t id = 0;
+    std::memcpy(&id, change.payload.data() + sizeof(std::uint64_t), sizeof(id));
+    return id;
   }
   /// Pre: can_add; fewer than kMost.
   void add(const Change& change) noexcept {

@@ -120,6 +120,7 @@ Result<void> Store::Impl::change_later(const Change& change) {
       MANKAI_TRY(prepare(change));
       journal_->write(change, journal_.durable(), false);
       pending_.add(change);
+      --room_.keys;
       changer_ = std::this_thread::get_id();
       pending_count_.store(pending_.size(), std::memory_order_release);
       if (pending_.size() == detail::PendingChanges::kMost) {

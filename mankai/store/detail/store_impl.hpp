@@ -123,9 +123,16 @@ class Store::Impl {
     }
     return {};
   }
-  [[nodiscard]] bool may_be_pending(const Change& change) const noexcept {
+  [[nodiscard]] bool may_be_pending(const Change& change) noexcept {
     return !is_in_batch_ && !readers_need_lock_ && !has_other_readers_ && changes_at_once_ == 0 &&
-           pending_.can_add(change);
+           pending_.can_add(change) && has_room(change);
+  }
+  /// Whether a change needs no memory after those that are pending: it has been acknowledged when it is applied.
+  [[nodiscard]] bool has_room(const Change& change) noexcept {
+    if (pending_.size() == 0) {
+      room_ = filter_.room();
+    }
+    return room_.keys != 0 && detail::PendingChanges::id_of(change).value_or(room_.first_id) >= room_.first_id;
   }
   /// For a kind whose readers need the lock.
   [[nodiscard]] Result<void> apply_locked(const Change& change, const Outcomes& outcomes);
@@ -221,6 +228,7 @@ class Store::Impl {
 
   detail::SyncedJournal journal_;
   detail::PendingChanges pending_;
+  Room room_{};                                 ///< of the filter, after the pending changes; not if there are none
   std::atomic<std::size_t> pending_count_ = 0;  ///< as pending_; for readers
   std::thread::id changer_;                     ///< that of the last pending change
   bool has_other_readers_ = false;              ///< another thread has read the filter when there were any
