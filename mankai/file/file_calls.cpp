@@ -39,6 +39,12 @@ class SystemCalls final : public FileCalls {
     return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
   }
   int flock(int file, int operation) override { return ::flock(file, operation); }
+  int lock_for_writing(int file) noexcept override {
+    struct flock all{};
+    all.l_type = F_WRLCK;
+    all.l_whence = SEEK_SET;
+    return ::fcntl(file, F_OFD_SETLK, &all);
+  }
   int fstat(int file, struct stat* status) override { return ::fstat(file, status); }
   int fchown(int file, uid_t owner, gid_t group) override { return ::fchown(file, owner, group); }
   int fchmod(int file, mode_t mode) override { return ::fchmod(file, mode); }
@@ -67,6 +73,11 @@ class SystemCalls final : public FileCalls {
 }  // namespace
 
 int FileCalls::punch_hole(int /*file*/, off_t /*offset*/, off_t /*bytes*/) noexcept {
+  errno = ENOTSUP;
+  return -1;
+}
+
+int FileCalls::lock_for_writing(int /*file*/) noexcept {
   errno = ENOTSUP;
   return -1;
 }

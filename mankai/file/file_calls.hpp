@@ -29,6 +29,8 @@ class FileCalls {
   /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. Fails with ENOTSUP unless overridden.
   virtual int punch_hole(int file, off_t offset, off_t bytes) noexcept;
   virtual int flock(int file, int operation) = 0;
+  /// As fcntl with F_OFD_SETLK and F_WRLCK for the whole file. Fails with ENOTSUP unless overridden.
+  virtual int lock_for_writing(int file) noexcept;
   virtual int fstat(int file, struct stat* status) = 0;
   virtual int fchown(int file, uid_t owner, gid_t group) = 0;
   virtual int fchmod(int file, mode_t mode) = 0;

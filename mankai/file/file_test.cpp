@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mankai/file/file.hpp"
@@ -297,6 +299,53 @@ TEST_F(StorageTest, who_holds_the_lock_leaves_one_temporary_at_most) {
   ASSERT_TRUE(write_file(path("a-checkpoint"), bytes("left"), Existing::refuse).has_value());
   remove_left_over(path("a"));
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(StorageTest, a_temporary_of_a_killed_creator_is_removed_by_the_next_one) {
+  const std::string name = path("a") + ".mankai.tmp-0";
+  ASSERT_TRUE(write_file(name, bytes("left"), Existing::refuse).has_value());
+  ASSERT_TRUE(write_file(path("a"), bytes("new"), Existing::refuse).has_value());
+  EXPECT_EQ(files(), 1U);
+  // What has the name and is not of a creator stays.
+  std::filesystem::create_symlink(path("a"), name);
+  ASSERT_TRUE(write_file(path("b"), bytes("b"), Existing::refuse).has_value());
+  ASSERT_TRUE(write_file(path("a"), bytes("newer"), Existing::replace).has_value());
+  EXPECT_EQ(text(*read_file(name)), "newer");
+  EXPECT_EQ(files(), 3U);
+}
+
+TEST_F(StorageTest, a_temporary_of_a_living_creator_stays) {
+  auto first = NewFile::create(path("a"), Existing::replace);
+  auto second = NewFile::create(path("a"), Existing::replace);
+  ASSERT_TRUE(first.has_value() && second.has_value());
+  EXPECT_EQ(files(), 2U);
+  for (auto* file : {&*first, &*second}) {
+    ASSERT_TRUE(file->sync().has_value());
+    EXPECT_TRUE(file->put_in_place().has_value());
+    EXPECT_TRUE(FileLock::acquire(path("a")).has_value());  // the temporary's lock is another one
+  }
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(StorageTest, of_creators_at_once_one_succeeds_and_nothing_is_left) {
+  constexpr int kRounds = 100;
+  constexpr int kCreators = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> made = 0;
+    {
+      std::vector<std::jthread> creators;
+      for (int i = 0; i < kCreators; ++i) {
+        creators.emplace_back([&] {
+          const auto written = write_file(path("a"), bytes("x"), Existing::refuse);
+          made += written.has_value() ? 1 : 0;
+          EXPECT_TRUE(written || written.error().code == ErrorCode::invalid_argument) << written.error().message();
+        });
+      }
+    }
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(files(), 1U);
+    std::filesystem::remove(path("a"));
+  }
 }
 
 // It was not there when the temporary was made.

@@ -19,8 +19,10 @@ using detail::Descriptor;
 using detail::system_error;
 
 constexpr mode_t kPermissionBits = 07777;
-/// Suffix of the temporary that only the holder of the file's lock creates.
+/// Suffix of the temporary that only the holder of the file's lock creates; an existing one was left by a crash.
 constexpr const char* kHoldersSuffix = "-checkpoint";
+/// Suffix of others, before their number.
+constexpr const char* kSuffix = ".mankai.tmp-";
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -28,6 +30,28 @@ std::string folder_of(const std::string& path) {
     return ".";
   }
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_still_at(const Descriptor& file, const std::string& name) {
+  struct stat opened{};
+  struct stat named{};
+  return file.calls().fstat(file.get(), &opened) == 0 && file.calls().stat(name.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Until its creator has ended, a temporary is locked, by a lock that has nothing to do with FileLock's: the file keeps
+// it for a moment after the rename.
+void remove_if_abandoned(const std::string& name, FileCalls& calls) {
+  const Descriptor file = detail::open_descriptor(calls, name, O_RDWR | O_NOFOLLOW);
+  if (file.get() >= 0 && calls.lock_for_writing(file.get()) == 0 && is_still_at(file, name)) {
+    calls.unlink(name.c_str());
+  }
+}
+
+// Keeps others from removing a new temporary. Returns false if one of them found it before it was locked. On a file
+// system without such locks nobody removes it.
+bool protect(const Descriptor& file, const std::string& name) {
+  return file.calls().lock_for_writing(file.get()) == 0 ? is_still_at(file, name) : errno != EAGAIN && errno != EACCES;
 }
 
 // Whether the file may be new. Problems of its folder are reported when a file in it is created or opened.
@@ -99,18 +123,16 @@ Result<void> NewFile::look_at_old() {
   return {};
 }
 
-// With a lock, the suffix is unique to its holder, so an existing file was left by an earlier holder.
-std::string NewFile::temporary_name(unsigned attempt) const {
-  return held_ != nullptr && attempt < 2
-             ? target_ + kHoldersSuffix
-             : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-}
-
+// Each name is tried again after what a crash left has been removed.
 Result<void> NewFile::create_temporary() {
   for (unsigned attempt = 0;; ++attempt) {
-    std::string name = temporary_name(attempt);
+    const bool is_holders = held_ != nullptr && attempt < 2;
+    std::string name = is_holders ? target_ + kHoldersSuffix : target_ + kSuffix + std::to_string(attempt / 2);
     Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL);
     if (file.get() >= 0) {
+      if (!is_holders && !protect(file, name)) {
+        continue;
+      }
       file_ = std::move(file);
       temporary_ = std::move(name);
       return {};
@@ -118,8 +140,10 @@ Result<void> NewFile::create_temporary() {
     if (errno != EEXIST) {
       return system_error(path_ + ": cannot create a file in this folder");
     }
-    if (held_ != nullptr && attempt == 0) {
+    if (is_holders) {
       remove_left_over(target_, file_.calls());
+    } else if (attempt % 2 == 0) {
+      remove_if_abandoned(name, file_.calls());
     }
   }
 }

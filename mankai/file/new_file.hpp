@@ -22,7 +22,7 @@ using FileMode = std::optional<mode_t>;
 enum class Existing : std::uint8_t { refuse, replace };
 
 /// A file that replaces its path atomically; until put_in_place a temporary beside it, which the destructor removes. A
-/// crash or a full disk leaves the old file unchanged; the next holder of the file's lock removes a temporary left by a
+/// crash or a full disk leaves the old file unchanged; the next creation of the path removes a temporary left by a
 /// crash. Keeps the permissions of an existing file unless others are given, and its owner if allowed. Follows symbolic
 /// links to an existing file. The calls must outlive the object.
 class NewFile {
@@ -53,7 +53,6 @@ class NewFile {
 
   [[nodiscard]] Result<void> look_at_old();
   [[nodiscard]] Result<void> set_permissions();
-  [[nodiscard]] std::string temporary_name(unsigned attempt) const;
   [[nodiscard]] Result<void> create_temporary();
   [[nodiscard]] Result<void> rename_temporary();
 

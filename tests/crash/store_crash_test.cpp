@@ -104,7 +104,7 @@ TEST(StoreCrash, pending_changes_are_found_at_every_moment) {
 // What a sync is for: the call, the file, and which names of the folder have changed since they were made to last.
 std::string purpose_of(const SyncCall& call) {
   std::string purpose = call.path.substr(call.path.rfind('/') + 1);
-  purpose.resize(std::min(purpose.find(".tmp-"), purpose.size()));
+  purpose.resize(std::min(purpose.find(".mankai.tmp-"), purpose.size()));
   for (const NameChange& change : call.names) {
     if (call.kind == SyncCall::Kind::folder || change.name == call.path) {
       constexpr std::array kWords = {" created", " linked", " renamed"};
