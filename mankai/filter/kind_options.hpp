@@ -110,8 +110,9 @@ constexpr OptionOf<Options> number_option(std::string_view name, std::string_vie
 template <class Options, auto member>
 constexpr OptionOf<Options> count_option(std::string_view name, std::string_view help) {
   return {.text = {.name = name, .value = "N", .choices = {}, .help = help},
-          .read = [](std::string_view /*what*/, Options& options,
-                     std::string_view text) { return detail::assign(options.*member, parse_count(text)); },
+          .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
+            return detail::assign_positive(what, text, options.*member, parse_count(text));
+          },
           .write =
               [](const Options& options) {
                 return options.*member == 0 ? std::string() : std::to_string(options.*member);
@@ -123,8 +124,8 @@ template <class Options, auto member>
 constexpr OptionOf<Options> bytes_option(std::string_view name, std::string_view help) {
   OptionOf<Options> option = count_option<Options, member>(name, help);
   option.text.value = "SIZE";
-  option.read = [](std::string_view /*what*/, Options& options, std::string_view text) {
-    return detail::assign(options.*member, parse_bytes(text));
+  option.read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
+    return detail::assign_positive(what, text, options.*member, parse_bytes(text));
   };
   return option;
 }

@@ -246,6 +246,20 @@ class ReservationTest(RedisTest):
         client.must("DEBUG", "LOADAOF")  # what was told then, and what is told now
         self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", *both), before)
 
+    def test_a_window_of_an_older_version_has_its_rounding_twice(self):
+        server = self.start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+        once = f"HOT.RESERVE hot WINDOW 480s ROUNDING STRICT MEMORY 65536 HASH siphash SEED {self.SEED}".split()
+        twice = [*once, "ROUNDING", "STRICT"]
+        self.assertEqual(server.client().call(*twice), "ERR the option 'ROUNDING' is given twice")
+        server.client().must(*once)
+        server.stop()
+        (file,) = (server.folder / "appendonlydir").glob("*.incr.aof")
+        self.assertEqual(file.read_bytes().count(b"ROUNDING"), 1)
+        with open(file, "ab") as end:
+            end.write(command(twice[0], "old", *twice[2:]))
+        server.start()
+        self.assertEqual(*server.client().must("DEBUG", "DIGEST-VALUE", "hot", "old"))
+
     def test_a_replica_gets_by_name_what_was_asked_for_in_the_old_form(self):
         primary, replica = self.start(tcp=True), self.start(tcp=True)
         replica.replicate(primary)
@@ -312,6 +326,18 @@ class ReservationTest(RedisTest):
         self.assertRegex(client.call("URL.RESERVE", "f", "0.01", 10, "RULES"), "Unknown argument")
         self.assertRegex(client.call("CBF.RESERVE", "f", "0.01", 10, "RULES", 2), "Unknown argument")
         self.assertEqual(client.must("DBSIZE"), 0)
+
+    def test_an_option_that_is_given_twice_is_an_error(self):
+        client = self.start().client()
+        for key, (make, _, _) in self.OLD.items():
+            self.assertEqual(client.call(*self.words(make + " HASH siphash hash siphash")), "ERR the option 'hash' is given twice", key)
+        for words, name in (("URL.RESERVE f 0.01 10 RULES 1 RULES 1", "RULES"), ("TOPK.RESERVE f 3 HALFLIFE 1h HALFLIFE 2h", "HALFLIFE"), ("HOT.RESERVE f MEMORY 4096 MEMORY 65536", "MEMORY"),
+                            ("CMS.INITBYDIM f 10 4 HASH siphash HASH siphash", "HASH"), ("CF.RESERVE f 64 EXPANSION 1 EXPANSION 2", "EXPANSION"),
+                            ("BF.RESERVE f 0.01 10 DELETABLE DELETABLE", "DELETABLE"), ("BF.INSERT f TTL 60 TTL 90 ITEMS a", "TTL"),
+                            ("FADE.RESERVE f 0.01 10 SLOTS 4 SLOTS 5", "SLOTS"), ("HOT.TOP f 5 OFFSET 1 OFFSET 2", "OFFSET")):
+            self.assertEqual(client.call(*words.split()), f"ERR the option '{name}' is given twice", words)
+        self.assertEqual(client.must("DBSIZE"), 0)
+        client.must("BF.INSERT", "f", "CAPACITY", 10, "CAPACITY", 20, "ITEMS", "CAPACITY", "TTL", "TTL")  # as in RedisBloom
 
     def test_rules_and_hash_are_chosen_apart(self):
         client = self.start().client()

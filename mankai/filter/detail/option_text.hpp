@@ -24,6 +24,16 @@ template <class T, class U>
   return {};
 }
 
+/// As assign. 0 is invalid: it stands for the default.
+template <class T, class U>
+[[nodiscard]] Result<void> assign_positive(std::string_view what, std::string_view text, T& target,
+                                           const Result<U>& value) {
+  if (value && *value == 0) {
+    return bad(what, text, "a number above 0");
+  }
+  return assign(target, value);
+}
+
 /// The fewest digits that parse to the same number.
 [[nodiscard]] std::string shortest(double value);
 

@@ -144,6 +144,7 @@ class ReserveOptions {
   /// Errors: to be replied.
   Result<void> read(const Call& call, BloomRequest& request) {
     for (std::size_t i = kFirstOption; i < call.size();) {
+      MANKAI_TRY(must_be_once(call, kFirstOption, i));
       MANKAI_TRY(read_one(call, i, request));
     }
     return has_growth_ && is_nonscaling_ ? refuse("Nonscaling filters cannot expand") : Result<void>();
@@ -305,6 +306,7 @@ class InsertOptions {
       return !has_value || request.read_capacity(call, i + 1) ? Result<void>() : refuse("Bad capacity");
     }
     if (BloomRequest::is_ttl_option(call, i)) {
+      MANKAI_TRY(must_be_once(call, 2, i));
       return request.read_ttl(call, i);
     }
     if (call.is(i, "EXPANSION")) {

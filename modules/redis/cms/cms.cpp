@@ -78,6 +78,7 @@ Result<void> read_options(const Call& call, CmsSettings& settings) {
   HashRequest request;
   bool has_cell_size = false;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(must_be_once(call, kFirstOption, i));
     if (HashRequest::is_option(call, i)) {
       MANKAI_TRY(request.read(call, i));
       settings.hash = request.hash();

@@ -115,6 +115,7 @@ Result<void> read_options(const Call& call, CuckooSettings& settings) {
   settings.fpr = 0;  // not given
   HashRequest hash;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(must_be_once(call, kFirstOption, i));
     MANKAI_TRY(read_option(call, i, settings, hash));
   }
   const bool has_own_options = hash.is_given() || settings.fpr != 0 || settings.max_ttl != Duration::zero() ||

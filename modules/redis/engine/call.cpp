@@ -16,6 +16,15 @@ bool equal_words(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, [](char x, char y) { return upper(x) == upper(y); });
 }
 
+Result<void> must_be_once(const Call& call, std::size_t first, std::size_t index) {
+  for (std::size_t i = first; i < index; ++i) {
+    if (equal_words(call.text(i), call.text(index)) && call.is_from_client()) {
+      return refuse("ERR the option '" + std::string(call.text(index)) + "' is given twice");
+    }
+  }
+  return {};
+}
+
 bool Call::is(std::size_t index, std::string_view word) const noexcept { return equal_words(text(index), word); }
 
 std::optional<long long> Call::integer(std::size_t index) const noexcept {

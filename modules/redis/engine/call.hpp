@@ -108,6 +108,10 @@ class KeyBatch {
 
 [[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;
 
+/// Refuses the option at `index` if a client has given it before among the options from argument `first` on. Pre: no
+/// value of an option is a name of one.
+[[nodiscard]] Result<void> must_be_once(const Call& call, std::size_t first, std::size_t index);
+
 struct Fact {
   template <std::integral Number>
   Fact(const char* called, Number number) noexcept : name(called), value(static_cast<std::uint64_t>(number)) {}

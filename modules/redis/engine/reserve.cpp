@@ -171,6 +171,7 @@ Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& de
   constexpr std::size_t kFirstOption = 4;
   GrowingOptions options(defaults.url_rules);
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(must_be_once(call, kFirstOption, i));
     MANKAI_TRY(options.read(call, i, settings));
   }
   options.finish(settings);

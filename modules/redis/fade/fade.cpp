@@ -43,6 +43,7 @@ Result<FadeSettings> read_settings(const Call& call) {
   HashRequest hash;
   constexpr std::size_t kFirstOption = 4;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(must_be_once(call, kFirstOption, i));
     MANKAI_TRY(read_option(call, i, settings, hash));
   }
   settings.hash = hash.hash();

@@ -102,7 +102,9 @@ struct TopRequest {
       }
       most = static_cast<std::size_t>(wanted);
     }
+    const std::size_t first = i;
     for (; i < call.size(); ++i) {
+      MANKAI_TRY(must_be_once(call, first, i));
       if (call.is(i, "WITHCOUNTS")) {
         has_counts = true;
       } else if (call.is(i, "AT")) {

@@ -1,6 +1,5 @@
 #include "modules/redis/hot/settings.hpp"
 
-#include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,10 @@ constexpr double kDefaultFpr = 0.01;
 
 // hot_reserve prepends ERR.
 std::unexpected<Error> wrong(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
+
+Result<void> without_code(Result<void> read) {
+  return read ? read : wrong(read.error().detail.substr(std::string_view("ERR ").size()));
+}
 
 Result<void> read_time(const Call& call, std::size_t index, std::optional<Duration>& time) {
   MANKAI_ASSIGN(const auto duration, parse_duration(call.text(index)));
@@ -47,8 +50,7 @@ Result<void> read_share(const Call& call, std::size_t index, const char* why, st
 
 Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (HashRequest::is_option(call, index)) {
-    const auto read = hash_.read(call, index);
-    return read ? read : wrong(read.error().detail.substr(std::string_view("ERR ").size()));
+    return without_code(hash_.read(call, index));
   }
   const std::size_t value = index + 1;
   if (call.is(index, "HALFLIFE")) {
@@ -88,6 +90,7 @@ Result<void> HotRequest::read(const Call& call, std::size_t first) {
     if (i + 1 == call.size()) {
       return wrong("the last argument is unknown or has no value");
     }
+    MANKAI_TRY(without_code(must_be_once(call, first, i)));
     MANKAI_TRY(read_option(call, i));
   }
   return {};
@@ -137,18 +140,19 @@ void replicate_creation(const Call& call, const HotSettings& settings) {
   const char* const rounding = kCountRoundingNames[static_cast<std::size_t>(settings.rounding)].data();
   const std::string epoch = to_text(settings.decay.epoch);
   const std::string window = to_text(settings.window);
-  // Of a window, the rounding is given twice, so that both take as many arguments.
-  const std::array<const char*, 4> counts = settings.window != Duration()
-                                                ? std::array{"WINDOW", window.c_str(), "ROUNDING", rounding}
-                                                : std::array{"LAMBDA", lambda.data(), "EPOCH", epoch.c_str()};
+  const std::string size = std::to_string(settings.bytes != 0 ? settings.bytes : settings.capacity_keys);
+  // EPOCH comes last: the format ends before it for a window.
+  const bool is_window = settings.window != Duration();
+  const char* const time = is_window ? "WINDOW" : "LAMBDA";
+  const char* const span = is_window ? window.c_str() : lambda.data();
   if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), counts[0], counts[1], counts[2],
-                     counts[3], "MEMORY", std::to_string(settings.bytes).c_str(), "ROUNDING", rounding, "HASH",
-                     hash.name.data(), "SEED", hash.seed.data());
+    engine.replicate(call.context(), "HOT.RESERVE", is_window ? "scccccccccc" : "scccccccccccc", call.key(), time, span,
+                     "MEMORY", size.c_str(), "ROUNDING", rounding, "HASH", hash.name.data(), "SEED", hash.seed.data(),
+                     "EPOCH", epoch.c_str());
   } else {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccccc", call.key(), counts[0], counts[1], counts[2],
-                     counts[3], "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
-                     "ROUNDING", rounding, "HASH", hash.name.data(), "SEED", hash.seed.data());
+    engine.replicate(call.context(), "HOT.RESERVE", is_window ? "scccccccccccc" : "scccccccccccccc", call.key(), time,
+                     span, "CAPACITY", size.c_str(), "ERROR", fpr.data(), "ROUNDING", rounding, "HASH",
+                     hash.name.data(), "SEED", hash.seed.data(), "EPOCH", epoch.c_str());
   }
 }
 

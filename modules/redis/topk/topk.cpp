@@ -110,6 +110,7 @@ Result<TopkSettings> read_settings(const Call& call, std::size_t options) {
   }
   HashRequest hash;
   for (std::size_t i = options; i < call.size(); i += 2) {
+    MANKAI_TRY(must_be_once(call, options, i));
     if (HashRequest::is_option(call, i)) {
       MANKAI_TRY(hash.read(call, i));
     } else {
