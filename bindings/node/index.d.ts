@@ -101,6 +101,7 @@ export interface FilterInfo {
   isInFile: boolean;
   hasTime: boolean;
   canRemove: boolean;
+  /** Keys have counts, or decayed counts */
   canCount: boolean;
   takesIds: boolean;
   takesValues: boolean;

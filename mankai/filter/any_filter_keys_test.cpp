@@ -48,7 +48,7 @@ class KeysTest : public testing::Test {
       storage_.push_back("example.org/" + std::to_string(i * 7919 % 3000));
     }
     storage_.emplace_back();
-    storage_.push_back(std::string("nul\0byte", 8));
+    storage_.emplace_back("nul\0byte", 8);
     keys_.assign(storage_.begin(), storage_.end());
   }
   [[nodiscard]] const Views& keys() const { return keys_; }
@@ -138,6 +138,11 @@ TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
         EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument);
         EXPECT_NE(outcome.error().detail.find(info.name), std::string::npos) << outcome.error().detail;
       }
+    }
+    if (info.counts_decay) {
+      const std::string refused = filter.count(one, counts).error().detail;
+      EXPECT_EQ(refused.rfind(info.name), refused.find(info.name)) << "must not be among those that can: " << refused;
+      EXPECT_NE(refused.find("has decayed counts only; supported by: counting-bloom"), std::string::npos) << refused;
     }
     if (!filter.time()) {
       EXPECT_EQ(asked(filter, one), std::vector<bool>(1, !info.can_erase)) << info.name;

@@ -70,6 +70,8 @@ TEST(Spec, malformed_text_is_an_error_that_names_it) {
                            "decayed-top:bytes=0",
                            "time-decaying-pooled-counts:counters=0",
                            "keys=5,,fpr=0.1",
+                           "keys=5,",
+                           "bloom:,",
                            "keys=5,keys=5",
                            "bloom:k=7,fpr=0.1,k=8",
                            "keys=18446744073709551616"}) {

@@ -53,7 +53,7 @@ struct KindDescription {
   std::string_view summary;
   KeyShape key_shape;
   bool can_erase;
-  bool can_count;
+  bool can_count;  ///< keys have counts (AnyFilter::count); if counts_decay, decayed ones
   bool can_grow;
   bool can_merge;
   bool can_share;     ///< several processes may test and add at once (AnyFilter::observe_concurrent)

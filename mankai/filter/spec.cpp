@@ -124,9 +124,10 @@ Result<FilterSpec> parse_spec(std::string_view text) {
     options = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   }
   std::vector<std::string_view> given;
-  while (!options.empty()) {
+  for (bool is_more = !options.empty(); is_more;) {
     const std::string_view option = options.substr(0, options.find(','));
-    options.remove_prefix(std::min(options.size(), option.size() + 1));
+    is_more = option.size() < options.size();  // also after a trailing comma
+    options.remove_prefix(option.size() + (is_more ? 1 : 0));
     const std::size_t equals = option.find('=');
     if (equals == std::string_view::npos) {
       return bad("option", option, "name=value");
