@@ -366,10 +366,8 @@ Options memory_options(DedupRequest& request) {
            request.memory.canonical)};
 }
 
-// Seen refuses the others, and --forget chooses rotating-bloom.
-bool may_be_chosen(const KindDescription& kind) {
-  return !kind.has_time && !kind.can_count && kind.key_shape != KeyShape::valued;
-}
+// --forget chooses rotating-bloom.
+bool may_be_chosen(const KindDescription& kind) { return Seen::check({.kind = kind.kind}).has_value(); }
 
 Options input_options(DedupRequest& request) {
   return {flag("--repeats", "Print the repeats instead.", request.repeats),

@@ -89,7 +89,9 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window, Sharing sharing) {
                                                "counting-bloom that processes share can forget keys)");
 }
 
-Result<void> check_request(const SeenRequest& request) {
+}  // namespace
+
+Result<void> Seen::check(const SeenRequest& request) {
   const Kind kind = spec_for(request).kind;
   if (request.sharing == Sharing::processes) {
     MANKAI_TRY(check_can_share(description_of(kind)));
@@ -101,10 +103,8 @@ Result<void> check_request(const SeenRequest& request) {
   return check_kind_fits(kind, request.window.has_value(), request.sharing);
 }
 
-}  // namespace
-
 Result<Seen> Seen::create(const SeenRequest& request) {
-  MANKAI_TRY(check_request(request));
+  MANKAI_TRY(check(request));
   if (request.sharing == Sharing::processes) {
     return fail(ErrorCode::invalid_argument, "processes can share only a filter in a file; give it a path");
   }
@@ -113,7 +113,7 @@ Result<Seen> Seen::create(const SeenRequest& request) {
 }
 
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
-  MANKAI_TRY(check_request(request));
+  MANKAI_TRY(check(request));
   const auto open_kept = request.sharing == Sharing::processes ? KeptFilter::share : KeptFilter::open;
   MANKAI_ASSIGN(auto kept, open_kept(path, [&request] { return create_filter(spec_for(request)); }, options));
   MANKAI_TRY(within(path, check_kind_fits(kept.filter().kind().kind, true, request.sharing)));

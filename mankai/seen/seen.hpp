@@ -62,7 +62,9 @@ class Seen {
   static constexpr std::uint64_t kDefaultKeys = 10'000'000;
   static constexpr double kDefaultFpr = 0.001;
 
-  /// Creates a memory without a file. Errors: as create_filter.
+  /// Errors: invalid_argument for a kind that no memory has, or not with the request's window or sharing.
+  [[nodiscard]] static Result<void> check(const SeenRequest& request);
+  /// Creates a memory without a file. Errors: as check and create_filter.
   [[nodiscard]] static Result<Seen> create(const SeenRequest& request = {});
   /// Opens a file, locks it, and recovers it after a crash; creates it if it is missing. Errors: locked;
   /// invalid_argument if the file has other parameters; as Store::open, or SharedFilter::open with Sharing::processes.
