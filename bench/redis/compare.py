@@ -260,6 +260,9 @@ class Measures:
             used = int(client.info("memory")["used_memory"]) - before
             found |= {"memory: a key of a million default filters": used / MANY_FILTERS}
             client.must("BF.RESERVE", "million", FPR, 1_000_000, "NONSCALING")
+            for rate in ("1e-4", "1e-6", "1e-9"):
+                client.must("BF.RESERVE", rate, rate, 1_000_000)
+                found[f"memory: a million keys at {rate}"] = client.must("MEMORY", "USAGE", rate)
             return found | {"memory: a million keys": client.must("MEMORY", "USAGE", "million")}
 
     def _cuckoo(self, prefix, count, ours=(), peer=None):

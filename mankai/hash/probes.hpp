@@ -41,6 +41,19 @@ inline constexpr std::uint64_t kRemix = 0x9e3779b97f4a7c15U;
   return static_cast<unsigned>(remixed >> (kFirstPositionShift + kPositionBits * lane)) & (kLaneBits - 1);
 }
 
+/// SplitMix64's output function [Steele2014], a bijection of 64 bits that mixes well.
+[[nodiscard]] constexpr std::uint64_t split_mix(std::uint64_t z) noexcept {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+/// Where keys have several blocks: the digest that selects a key's block 1, 2 … and its bits there. The key's own
+/// selects block 0.
+[[nodiscard]] constexpr Digest further_block(Digest digest, unsigned block) noexcept {
+  return {split_mix(digest.value + block * kRemix)};
+}
+
 /// A block of counters has sixteen of four bits per lane. The upper four bits of a lane's position select one, so the
 /// same fields of the remixed digest, with two bits of each cleared, are the counters' lowest bits.
 inline constexpr unsigned kCounterBits = 4;
@@ -148,12 +161,7 @@ class FieldSequence {
  private:
   static constexpr unsigned kWordBits = 64;
 
-  constexpr std::uint64_t stretch() noexcept {
-    std::uint64_t z = (state_ += kRemix);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
+  constexpr std::uint64_t stretch() noexcept { return split_mix(state_ += kRemix); }
 
   std::uint64_t state_;
   std::uint64_t word_ = 0;

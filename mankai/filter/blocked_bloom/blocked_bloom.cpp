@@ -24,8 +24,10 @@ Result<BlockedBloom> BlockedBloom::create(const Options& options) {
   return BlockedBloom(std::move(image), blocks);
 }
 
-Result<BlockedBloom> BlockedBloom::from_image(Image source) {
-  MANKAI_TRY(check_kind(source, kKind, 1));
+Result<BlockedBloom> BlockedBloom::from_image(Image source) { return open(std::move(source), 1); }
+
+Result<BlockedBloom> BlockedBloom::open(Image source, std::size_t param_words) {
+  MANKAI_TRY(check_kind(source, kKind, param_words));
   // Divides instead of multiplying: a hostile count must not overflow to a match.
   const std::uint64_t blocks = source.params<Params>().block_count;
   if (blocks != source.header().cells_bytes / kBlockBytes) {

@@ -98,6 +98,10 @@ class BlockedBloom : public BitFilter<BlockedBloom, BlockedLayout> {
   [[nodiscard]] double fpr_estimate() const noexcept;
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept { return blocked_bloom_fpr(keys, shape()); }
 
+ protected:
+  /// Opens an image whose kind_params have so many words. Errors: as from_image.
+  [[nodiscard]] static Result<BlockedBloom> open(Image source, std::size_t param_words);
+
  private:
   using BitFilter::BitFilter;
 };

@@ -14,8 +14,8 @@
 namespace mankai {
 namespace {
 
-Result<BlockedBloom> make_slice(const ScalableBloom::Options& options, std::uint64_t generation) {
-  return BlockedBloom::create({.keys = slice_keys(options.keys, options.growth, generation),
+Result<BlockedSlice> make_slice(const ScalableBloom::Options& options, std::uint64_t generation) {
+  return BlockedSlice::create({.keys = slice_keys(options.keys, options.growth, generation),
                                .fpr = slice_fpr(options.fpr, options.growth, generation),
                                .hash = options.hash,
                                .memory = options.memory,
@@ -55,7 +55,7 @@ class Unknown {
   std::size_t count_;
 };
 
-void ask(const BlockedBloom& slice, Unknown& unknown, bool* seen) noexcept {
+void ask(const BlockedSlice& slice, Unknown& unknown, bool* seen) noexcept {
   std::array<bool, kSliceWindow> answers;
   const auto asked = std::span(answers).first(unknown.digests().size());
   slice.may_contain(unknown.digests(), asked);
@@ -67,16 +67,16 @@ class Joins {
  public:
   static constexpr std::size_t kNone = kMaxSlices;
 
-  explicit Joins(const SliceList<BlockedBloom>& slices) : slices_(slices) {
+  explicit Joins(const SliceList<BlockedSlice>& slices) : slices_(slices) {
     for (std::size_t i = 0; i < slices.size(); ++i) {
       keys_.push_back(slices[i].keys_inserted());
     }
   }
 
   /// Returns a slice and reserves its room, or kNone.
-  std::size_t take_room_for(const BlockedBloom& slice) noexcept {
+  std::size_t take_room_for(const BlockedSlice& slice) noexcept {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const BlockedBloom& ours = slices_[i];
+      const BlockedSlice& ours = slices_[i];
       if (ours.slice_tag() == slice.slice_tag() && ours.cells_bytes() == slice.cells_bytes() &&
           keys_[i] + slice.keys_inserted() <= ours.capacity_keys()) {
         keys_[i] += slice.keys_inserted();
@@ -87,7 +87,7 @@ class Joins {
   }
 
  private:
-  const SliceList<BlockedBloom>& slices_;
+  const SliceList<BlockedSlice>& slices_;
   std::vector<std::uint64_t> keys_;
 };
 
@@ -114,7 +114,7 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
 
 Result<ScalableBloom> ScalableBloom::create_with(const Options& options, std::span<const std::byte> cells,
                                                  std::uint64_t keys_inserted) {
-  MANKAI_ASSIGN(auto image, Image::create(BlockedBloom::kKind,
+  MANKAI_ASSIGN(auto image, Image::create(BlockedSlice::kKind,
                                           {.capacity_keys = options.keys,
                                            .fpr_target = slice_fpr(options.fpr, options.growth, 0),
                                            .hash = options.hash,
@@ -123,7 +123,7 @@ Result<ScalableBloom> ScalableBloom::create_with(const Options& options, std::sp
   image.set_params(BlockedBloom::Params{.block_count = cells.size() / kCacheLineBytes});
   std::memcpy(image.words().data(), cells.data(), cells.size());
   image.set_keys_inserted(keys_inserted);
-  MANKAI_ASSIGN(auto first, BlockedBloom::from_image(std::move(image)));
+  MANKAI_ASSIGN(auto first, BlockedSlice::from_image(std::move(image)));
   return ScalableBloom(make_parts(make_outer(options, params_of(options.growth)), std::move(first), options.memory));
 }
 
@@ -148,7 +148,7 @@ Result<void> ScalableBloom::check_header(const ImageHeader& header) {
   return check_growing(header, growth_of(params));
 }
 
-Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index) {
+Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedSlice& slice, std::size_t index) {
   const auto params = params_in<Params>(outer);
   const std::uint64_t generation = slice.slice_tag();
   if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
@@ -171,7 +171,7 @@ bool ScalableBloom::observe(Digest digest) {
 }
 
 std::size_t ScalableBloom::room() const noexcept {
-  const BlockedBloom& newest = slices().back();
+  const BlockedSlice& newest = slices().back();
   return newest.is_full() ? 0 : static_cast<std::size_t>(newest.capacity_keys() - newest.keys_inserted());
 }
 
@@ -225,7 +225,7 @@ void ScalableBloom::insert(std::span<const Digest> digests) {
 Result<void> ScalableBloom::merge(const ScalableBloom& other) {
   MANKAI_TRY(check_same_hash(other));
   // Allocates first: copies of the slices that are adopted.
-  std::vector<BlockedBloom> taken_over;
+  std::vector<BlockedSlice> taken_over;
   std::vector<std::pair<std::size_t, std::size_t>> joins;
   Joins rooms(slices());
   for (std::size_t i = 0; i < other.slice_count(); ++i) {
@@ -240,7 +240,7 @@ Result<void> ScalableBloom::merge(const ScalableBloom& other) {
   for (const auto& [place, theirs] : joins) {
     MANKAI_TRY(slices()[place].merge(other.slices()[theirs]));
   }
-  for (BlockedBloom& slice : taken_over) {
+  for (BlockedSlice& slice : taken_over) {
     slices().append(std::move(slice));
   }
   if (!taken_over.empty()) {
@@ -254,10 +254,18 @@ void ScalableBloom::clear() noexcept {
   slices().back().clear();
 }
 
+unsigned ScalableBloom::probes_per_key() const noexcept {
+  return static_cast<unsigned>(sum([](const BlockedSlice& slice) { return slice.probes_per_key(); }));
+}
+
+double ScalableBloom::lines_per_key() const noexcept {
+  return static_cast<double>(sum([](const BlockedSlice& slice) { return slice.blocks_per_key(); }));
+}
+
 double ScalableBloom::fpr_expected(std::uint64_t keys) const noexcept {
   return expected_fpr(keys, [](const SizeRequest& slice, std::uint64_t inside) {
-    const auto blocks = blocked_bloom_blocks(slice);
-    return blocks ? blocked_bloom_fpr(inside, *blocks) : 0;
+    const auto size = blocked_slice_size(slice);
+    return size ? blocked_slice_fpr(inside, *size) : 0;
   });
 }
 

@@ -13,7 +13,8 @@
 /// Source:  [Almeida2007]; dablooms [Dablooms2012] has the same growth with counters.
 /// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as in growth.hpp. Tightening by r = 0.7 is within a tenth
 ///          of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
-///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
+///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 23.0, r = 0.9 15.7 to 18.0.
+/// Low rates: a key has several blocks of a slice, which takes fewer bits (blocked_slice.hpp).
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 slices, and as many lines per miss.
 /// Cannot:  remove a key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
 
@@ -22,16 +23,16 @@
 #include <span>
 #include <string_view>
 
-#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/parts/growing_filter.hpp"
 #include "mankai/filter/parts/growth.hpp"
+#include "mankai/filter/scalable_bloom/blocked_slice.hpp"
 
 namespace mankai {
 
 /// See the top of this file, and concepts.hpp for common members. Cost: one cache line per slice for a miss, newest
 /// slice first; batches query slice by slice.
-class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
+class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedSlice> {
  public:
   static constexpr std::uint16_t kKind = 4;
   static constexpr std::string_view kName = "scalable-bloom";
@@ -81,20 +82,18 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
 
   /// How many keys can be inserted before the next slice is allocated.
   [[nodiscard]] std::size_t room() const noexcept;
-  [[nodiscard]] unsigned probes_per_key() const noexcept {
-    return probes::kBlockLanes * static_cast<unsigned>(slice_count());
-  }
-  /// Of a miss.
-  [[nodiscard]] double lines_per_key() const noexcept { return static_cast<double>(slice_count()); }
+  [[nodiscard]] unsigned probes_per_key() const noexcept;
+  /// Of a member in the oldest slice, at most; a miss seldom has more than one per slice.
+  [[nodiscard]] double lines_per_key() const noexcept;
   /// For a filter grown from empty.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
 
  private:
-  friend class GrowingFilter<ScalableBloom, BlockedBloom>;
+  friend class GrowingFilter<ScalableBloom, BlockedSlice>;
   using GrowingFilter::GrowingFilter;
 
   static Result<void> check_header(const ImageHeader& header);
-  static Result<void> check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index);
+  static Result<void> check_slice(const ImageHeader& outer, const BlockedSlice& slice, std::size_t index);
 
   void observe_window(std::span<const Digest> digests, bool* seen);
   std::size_t make_room();

@@ -11,7 +11,7 @@
 namespace mankai::redis {
 std::size_t TinyBloom::cells_for(const ScalableBloom& filter) noexcept {
   const auto& slice = filter.slice(0);
-  if (filter.slice_count() != 1 || slice.cells_bytes() > kMostCells) {
+  if (filter.slice_count() != 1 || slice.cells_bytes() > kMostCells || slice.blocks_per_key() != 1) {
     return 0;
   }
   const Growth growth = filter.growth();

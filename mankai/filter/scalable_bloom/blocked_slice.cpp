@@ -1,0 +1,143 @@
+#include "mankai/filter/scalable_bloom/blocked_slice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/kernel/scan_ops.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
+constexpr std::uint64_t kSmallBlocks = 1024 / kBlockBytes;
+/// Keys whose lines are asked for before the first is tested.
+constexpr std::size_t kAhead = 32;
+
+// Where one block more takes at least a fifth fewer bits.
+unsigned blocks_for(double fpr) noexcept {
+  unsigned per_key = 1;
+  for (const double least : {6e-5, 5e-8, 1e-11}) {
+    per_key += fpr < least ? 1U : 0U;
+  }
+  return per_key;
+}
+
+template <class Use>
+void in_windows(std::size_t count, const Use& use) {
+  for (std::size_t start = 0; start < count; start += kAhead) {
+    use(start, std::min(count, start + kAhead));
+  }
+}
+
+}  // namespace
+
+Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request) {
+  MANKAI_ASSIGN(const std::uint64_t single, blocked_bloom_blocks(request));
+  const unsigned per_key = blocks_for(request.fpr);
+  if (per_key == 1 || single <= kSmallBlocks) {
+    return BlockedSliceSize{.blocks = single, .per_key = 1};
+  }
+  MANKAI_ASSIGN(const std::uint64_t blocks,
+                blocked_bloom_blocks({.keys = request.keys * per_key, .fpr = std::pow(request.fpr, 1.0 / per_key)}));
+  return BlockedSliceSize{.blocks = blocks, .per_key = per_key};
+}
+
+double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexcept {
+  return std::pow(blocked_bloom_fpr(keys * size.per_key, size.blocks), size.per_key);
+}
+
+Result<BlockedSlice> BlockedSlice::create(const Options& options) {
+  MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = options.keys, .fpr = options.fpr}));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = size.blocks * kBlockBytes,
+                                           .slice_tag = options.slice_tag},
+                                          options.memory));
+  image.set_params(Params{.block_count = size.blocks, .more_per_key = size.per_key - 1});
+  return from_image(std::move(image));
+}
+
+Result<BlockedSlice> BlockedSlice::from_image(Image source) {
+  const std::uint64_t more = source.params<Params>().more_per_key;
+  MANKAI_ASSIGN(auto blocks, open(std::move(source), sizeof(Params) / sizeof(std::uint64_t)));
+  if (more >= kMostPerKey) {
+    return fail(ErrorCode::unsupported_version,
+                "keys of more than " + std::to_string(kMostPerKey) + " blocks at offset 72: use a newer library");
+  }
+  return BlockedSlice(std::move(blocks), static_cast<unsigned>(more) + 1);
+}
+
+bool BlockedSlice::may_contain_more(Digest digest) const noexcept {
+  bool has_all = true;
+  for (unsigned block = 1; has_all && block < per_key_; ++block) {
+    has_all = BlockedBloom::may_contain(probes::further_block(digest, block));
+  }
+  return has_all;
+}
+
+bool BlockedSlice::observe_all(Digest digest) noexcept {
+  bool seen = BlockedLayout::observe(ops(), words(), shape(), digest);
+  for (unsigned block = 1; block < per_key_; ++block) {
+    seen &= BlockedLayout::observe(ops(), words(), shape(), probes::further_block(digest, block));
+  }
+  if (!seen) {
+    image().add_keys(1);
+  }
+  return seen;
+}
+
+void BlockedSlice::prefetch(Digest digest, unsigned first_block) const noexcept {
+  for (unsigned block = first_block; block < per_key_; ++block) {
+    const Digest derived = block == 0 ? digest : probes::further_block(digest, block);
+    prefetch_line(words() + probes::block_index(derived, shape()) * probes::kBlockLanes);
+  }
+}
+
+void BlockedSlice::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+  BlockedBloom::may_contain(digests, outcomes);
+  if (per_key_ == 1) {
+    return;
+  }
+  in_windows(digests.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      if (outcomes[i]) {
+        prefetch(digests[i], 1);
+      }
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      outcomes[i] = outcomes[i] && may_contain_more(digests[i]);
+    }
+  });
+}
+
+void BlockedSlice::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+  if (per_key_ == 1) {
+    BlockedBloom::observe(digests, seen);
+    return;
+  }
+  MANKAI_ASSERT(digests.size() == seen.size());
+  in_windows(digests.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      prefetch(digests[i], 0);
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      seen[i] = observe_all(digests[i]);
+    }
+  });
+}
+
+Result<void> BlockedSlice::merge(const BlockedSlice& other) {
+  MANKAI_TRY(check_mergeable(other));
+  kernel::merge_or(words(), other.words(), cells_bytes() / sizeof(std::uint64_t));
+  merge_keys(other, keys_estimate());
+  return {};
+}
+
+double BlockedSlice::fpr_estimate() const noexcept { return std::pow(BlockedBloom::fpr_estimate(), per_key_); }
+
+}  // namespace mankai

@@ -1,0 +1,81 @@
+#pragma once
+
+/// A sub-filter of a ScalableBloom: the blocks of BlockedBloom, of which a key has one or, at low rates, up to four.
+///
+/// Blocks are loaded unevenly and have eight bits of a key, so that one block per key takes many bits at low rates. A
+/// key with L blocks has them by L digests that follow from its own, and a false positive needs all of them.
+///
+/// Formula: rate f(L n)^L of n keys, with f as in blocked_bloom.hpp. Bits per key, beside one block and `bloom`:
+///
+///              1e-4   1e-5   1e-6   1e-7   1e-8   1e-9
+///     here     23.6   25.4   31.5   38.6   40.9   47.2
+///     L = 1    23.6   35.0   51.9   77.7  118.7  186.8
+///     bloom    19.2   24.0   28.8   33.5   38.3   43.1
+///
+/// Cost: an absent key seldom has a false positive in its first block, so that it touches one line; a member L lines.
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/concepts.hpp"
+
+namespace mankai {
+
+/// Blocks of a sub-filter, and how many of them a key has.
+struct BlockedSliceSize {
+  std::uint64_t blocks = 0;
+  unsigned per_key = 1;
+};
+
+/// One block per key down to a rate of 6e-5, and where 1 KiB is enough with one: such filters need few lines, and the
+/// Redis module keeps them without headers. Errors: as blocked_bloom_blocks.
+[[nodiscard]] Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request);
+/// The rate of such a sub-filter that has `keys` keys.
+[[nodiscard]] double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexcept;
+
+/// See the top of this file. Threads: as BlockedBloom; a reader beside the writer may see a part of a new key.
+class BlockedSlice : public BlockedBloom {
+ public:
+  /// Of the image format.
+  static constexpr unsigned kMostPerKey = 8;
+
+  struct Params {
+    std::uint64_t block_count;
+    std::uint64_t more_per_key;  ///< blocks of a key besides its first
+  };
+
+  [[nodiscard]] static Result<BlockedSlice> create(const Options& options);
+  [[nodiscard]] static Result<BlockedSlice> from_image(Image source);
+
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    return BlockedBloom::may_contain(digest) && (per_key_ == 1 || may_contain_more(digest));
+  }
+  bool observe(Digest digest) noexcept { return per_key_ == 1 ? BlockedBloom::observe(digest) : observe_all(digest); }
+  void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
+  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+  /// These know one block per key.
+  void insert_concurrent(Digest digest) = delete;
+  void observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) = delete;
+  void insert_bulk(std::span<const Digest> digests) = delete;
+
+  [[nodiscard]] Result<void> merge(const BlockedSlice& other);
+
+  [[nodiscard]] unsigned blocks_per_key() const noexcept { return per_key_; }
+  [[nodiscard]] unsigned probes_per_key() const noexcept { return per_key_ * BlockedBloom::probes_per_key(); }
+  [[nodiscard]] double keys_estimate() const noexcept { return BlockedBloom::keys_estimate() / per_key_; }
+  [[nodiscard]] double fpr_estimate() const noexcept;
+
+ private:
+  BlockedSlice(BlockedBloom blocks, unsigned per_key) noexcept : BlockedBloom(std::move(blocks)), per_key_(per_key) {}
+
+  [[nodiscard]] bool may_contain_more(Digest digest) const noexcept;
+  bool observe_all(Digest digest) noexcept;
+  void prefetch(Digest digest, unsigned first_block) const noexcept;
+
+  unsigned per_key_;
+};
+
+}  // namespace mankai
