@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 #include "mankai/filter/plan.hpp"
@@ -179,6 +180,21 @@ TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
     EXPECT_EQ(filter->describe().probes_per_key, row.probes_per_key);
   }
   EXPECT_LE(rows->front().bits_per_key, 15.9);
+}
+
+TEST(Plan, has_each_shape_of_a_kind_that_reaches_the_rate) {
+  const auto rows = plan({.keys = 100'000, .fpr = 1e-6});
+  ASSERT_TRUE(rows.has_value());
+  const auto cuckoos =
+      std::ranges::count_if(*rows, [](const PlanRow& row) { return row.spec.kind == Kind{Cuckoo::kKind}; });
+  EXPECT_EQ(cuckoos, 5) << "all but the one that grows and has a time to live";
+  for (const PlanRow& row : *rows) {
+    EXPECT_LE(row.fpr, 1e-6);
+    const auto filter = create_filter(row.spec);
+    ASSERT_TRUE(filter.has_value());
+    EXPECT_EQ(filter->describe().image_bytes, row.image_bytes);
+    EXPECT_EQ(filter->describe().probes_per_key, row.probes_per_key);
+  }
 }
 
 TEST(Plan, a_memory_of_events_is_as_long_as_asked_and_no_larger_than_said) {

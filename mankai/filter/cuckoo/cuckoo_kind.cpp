@@ -88,16 +88,20 @@ struct CuckooKind {
   static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
     constexpr Duration kWeek = std::chrono::days(7);  // a longest time to live, which does not change the size
     std::vector<PlanRow> rows;
+    std::optional<Error> refusal;  // some shapes reach lower rates than others
     for (const std::uint32_t growth : {Options{}.growth, 0U}) {
       for (const auto& [counts, max_ttl] :
            {std::pair(kUsualCounts, Duration()), std::pair(0U, Duration()), std::pair(0U, kWeek)}) {
         const Filter::Options options{
             .keys = request.keys, .fpr = request.fpr, .growth = growth, .counts = counts, .max_ttl = max_ttl};
-        MANKAI_ASSIGN(const Filter::Size size, Filter::size_of(options));
-        rows.push_back(row_of(options, size));
+        if (const auto size = Filter::size_of(options); size) {
+          rows.push_back(row_of(options, *size));
+        } else {
+          refusal = size.error();
+        }
       }
     }
-    return rows;
+    return rows.empty() ? Result<std::vector<PlanRow>>(std::unexpected(std::move(*refusal))) : std::move(rows);
   }
   // With the widest slots for which there is room, and without growth, since a filter that grows is planned for a rate.
   static std::vector<PlanRow> plan_within(std::uint64_t keys, std::uint64_t lines) {
