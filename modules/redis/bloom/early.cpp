@@ -21,6 +21,7 @@ struct EarlyHash::Place {
   std::uint64_t name;
   HashSpec spec;
   std::size_t slice_count;
+  unsigned blocks_per_key;  ///< in the newest slice, which has most members of a filter that grows
   std::array<Cells, 12> slices;  ///< the newest: older ones are small, or there are very many
 };
 
@@ -49,6 +50,10 @@ EarlyHash::EarlyHash(std::string_view key, std::span<const std::string_view> ite
     const auto& [blocks, block_count] = place_->slices[i];
     prefetch_line(blocks + probes::block_index(digest_, block_count) * kCacheLineBytes);
   }
+  for (unsigned block = 1; block < place_->blocks_per_key; ++block) {
+    const auto& [blocks, block_count] = place_->slices[0];
+    prefetch_line(blocks + probes::block_index(probes::further_block(digest_, block), block_count) * kCacheLineBytes);
+  }
 }
 
 void EarlyHash::keep(const ScalableBloom& filter) const noexcept {
@@ -67,6 +72,7 @@ void EarlyHash::keep(const ScalableBloom& filter) const noexcept {
   place_->name = name_;
   place_->spec = filter.hash();
   place_->slice_count = kept;
+  place_->blocks_per_key = filter.slice(count - 1).blocks_per_key();
   for (std::size_t i = 0; i < kept; ++i) {
     const std::span<const std::byte> cells = filter.slice(count - 1 - i).cells();
     place_->slices[i] = {.blocks = cells.data(), .block_count = cells.size() / kCacheLineBytes};
