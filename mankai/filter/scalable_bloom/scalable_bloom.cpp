@@ -78,7 +78,7 @@ class Joins {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const BlockedSlice& ours = slices_[i];
       if (ours.slice_tag() == slice.slice_tag() && ours.cells_bytes() == slice.cells_bytes() &&
-          keys_[i] + slice.keys_inserted() <= ours.capacity_keys()) {
+          ours.blocks_per_key() == slice.blocks_per_key() && keys_[i] + slice.keys_inserted() <= ours.capacity_keys()) {
         keys_[i] += slice.keys_inserted();
         return i;
       }
