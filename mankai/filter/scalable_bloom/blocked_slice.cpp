@@ -34,9 +34,9 @@ void in_windows(std::size_t count, const Use& use) {
 
 }  // namespace
 
-Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request) {
+Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound) {
   MANKAI_ASSIGN(const std::uint64_t single, blocked_bloom_blocks(request));
-  const unsigned per_key = blocks_for(request.fpr);
+  const unsigned per_key = bound == FprBound::gradual ? blocks_for(request.fpr) : 1;
   if (per_key == 1 || single <= kSmallBlocks) {
     return BlockedSliceSize{.blocks = single, .per_key = 1};
   }
@@ -49,8 +49,8 @@ double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexc
   return std::pow(blocked_bloom_fpr(keys * size.per_key, size.blocks), size.per_key);
 }
 
-Result<BlockedSlice> BlockedSlice::create(const Options& options) {
-  MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = options.keys, .fpr = options.fpr}));
+Result<BlockedSlice> BlockedSlice::create(const Options& options, FprBound bound) {
+  MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = options.keys, .fpr = options.fpr}, bound));
   MANKAI_ASSIGN(auto image, Image::create(kKind,
                                           {.capacity_keys = options.keys,
                                            .fpr_target = options.fpr,

@@ -1,6 +1,8 @@
 #pragma once
 
-/// A sub-filter of a ScalableBloom: the blocks of BlockedBloom, of which a key has one or, at low rates, up to four.
+/// A sub-filter of a ScalableBloom: the blocks of BlockedBloom, of which a key has one or, at low rates in a filter
+/// whose bound is `gradual`, up to four. With other bounds a key has one, as in earlier versions: a filter that is
+/// changed by commands on two servers of different versions must get the same bits on both.
 ///
 /// Blocks are loaded unevenly and have eight bits of a key, so that one block per key takes many bits at low rates. A
 /// key with L blocks has them by L digests that follow from its own, and a false positive needs all of them.
@@ -20,6 +22,7 @@
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/parts/growth.hpp"
 
 namespace mankai {
 
@@ -29,9 +32,9 @@ struct BlockedSliceSize {
   unsigned per_key = 1;
 };
 
-/// One block per key down to a rate of 6e-5, and where 1 KiB is enough with one: such filters need few lines, and the
-/// Redis module keeps them without headers. Errors: as blocked_bloom_blocks.
-[[nodiscard]] Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request);
+/// One block per key with a bound other than `gradual`, down to a rate of 6e-5, and where 1 KiB is enough with one:
+/// such filters need few lines, and the Redis module keeps them without headers. Errors: as blocked_bloom_blocks.
+[[nodiscard]] Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound);
 /// The rate of such a sub-filter that has `keys` keys.
 [[nodiscard]] double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexcept;
 
@@ -46,7 +49,7 @@ class BlockedSlice : public BlockedBloom {
     std::uint64_t more_per_key;  ///< blocks of a key besides its first
   };
 
-  [[nodiscard]] static Result<BlockedSlice> create(const Options& options);
+  [[nodiscard]] static Result<BlockedSlice> create(const Options& options, FprBound bound);
   [[nodiscard]] static Result<BlockedSlice> from_image(Image source);
 
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {

@@ -20,7 +20,9 @@ constexpr HashSpec kHash{.kind = HashKind::xxh3, .seed = {7, 0}};
 
 double bits_per_key(double fpr) {
   constexpr std::uint64_t kKeys = 1'000'000;
-  return static_cast<double>(blocked_slice_size({.keys = kKeys, .fpr = fpr})->blocks * probes::kBlockBits) / kKeys;
+  return static_cast<double>(blocked_slice_size({.keys = kKeys, .fpr = fpr}, FprBound::gradual)->blocks *
+                             probes::kBlockBits) /
+         kKeys;
 }
 
 TEST(BlockedSlice, takes_at_most_a_quarter_more_bits_than_a_classic_filter_at_any_rate) {
@@ -33,10 +35,15 @@ TEST(BlockedSlice, takes_at_most_a_quarter_more_bits_than_a_classic_filter_at_an
 }
 
 TEST(BlockedSlice, has_one_block_per_key_at_usual_rates_and_in_small_filters) {
-  EXPECT_EQ(blocked_slice_size({.keys = 1'000'000, .fpr = 1e-4})->per_key, 1U);
-  EXPECT_EQ(blocked_slice_size({.keys = 100, .fpr = 1e-6})->per_key, 1U);
-  EXPECT_EQ(blocked_slice_size({.keys = 1'000'000, .fpr = 1e-6})->per_key, 2U);
-  EXPECT_EQ(blocked_slice_size({.keys = 1'000'000, .fpr = 1e-9})->per_key, 3U);
+  const auto per_key = [](std::uint64_t keys, double fpr, FprBound bound = FprBound::gradual) {
+    return blocked_slice_size({.keys = keys, .fpr = fpr}, bound)->per_key;
+  };
+  EXPECT_EQ(per_key(1'000'000, 1e-4), 1U);
+  EXPECT_EQ(per_key(100, 1e-6), 1U);
+  EXPECT_EQ(per_key(1'000'000, 1e-6), 2U);
+  EXPECT_EQ(per_key(1'000'000, 1e-9), 3U);
+  EXPECT_EQ(per_key(1'000'000, 1e-9, FprBound::total), 1U);
+  EXPECT_EQ(per_key(1'000'000, 1e-9, FprBound::first), 1U);
 }
 
 // Goal: the rate is the formula's. Method: 4e6 absent keys at a rate of 5e-5, so 200 false positives with a standard
@@ -45,7 +52,7 @@ TEST(BlockedSlice, rate_of_two_blocks_per_key_is_the_formulas) {
   constexpr std::uint64_t kKeys = 20'000;
   constexpr double kFpr = 5e-5;
   constexpr int kWindows = 4000;
-  auto slice = BlockedSlice::create({.keys = kKeys, .fpr = kFpr, .hash = kHash}).value();
+  auto slice = BlockedSlice::create({.keys = kKeys, .fpr = kFpr, .hash = kHash}, FprBound::gradual).value();
   ASSERT_EQ(slice.blocks_per_key(), 2U);
   Random random(1);
   const auto members = random.digests(kKeys);
@@ -70,9 +77,11 @@ TEST(BlockedSlice, rate_of_two_blocks_per_key_is_the_formulas) {
 
 // Filters of earlier versions have one block per key at every rate, and stay as they are when they are opened.
 TEST(BlockedSlice, of_an_earlier_version_keeps_one_block_per_key) {
-  const ScalableBloom::Options options{.keys = 1000, .fpr = 1e-6, .hash = kHash};
-  const auto blocks = blocked_bloom_blocks({.keys = 1000, .fpr = slice_fpr(1e-6, {}, 0)}).value();
-  auto earlier = BlockedBloom::create({.keys = 1000, .fpr = slice_fpr(1e-6, {}, 0), .hash = kHash}).value();
+  const ScalableBloom::Options options{
+      .keys = 1000, .fpr = 1e-6, .growth = {.bound = FprBound::gradual}, .hash = kHash};
+  const double first = slice_fpr(1e-6, options.growth, 0);
+  const auto blocks = blocked_bloom_blocks({.keys = 1000, .fpr = first}).value();
+  auto earlier = BlockedBloom::create({.keys = 1000, .fpr = first, .hash = kHash}).value();
   Random random(2);
   const auto members = random.digests(1000);
   earlier.insert(std::span(members));
@@ -91,7 +100,7 @@ TEST(BlockedSlice, of_an_earlier_version_keeps_one_block_per_key) {
 }
 
 TEST(BlockedSlice, of_a_later_version_is_refused) {
-  auto made = BlockedSlice::create({.keys = 1000, .fpr = 1e-6, .hash = kHash}).value();
+  auto made = BlockedSlice::create({.keys = 1000, .fpr = 1e-6, .hash = kHash}, FprBound::gradual).value();
   auto bytes = made.to_bytes();
   EXPECT_FALSE(BlockedBloom::from_bytes(bytes).has_value()) << "alone, a filter has one block per key";
   auto image = Image::from_bytes(bytes, Trust::checked, system_memory()).value();

@@ -19,7 +19,8 @@ Result<BlockedSlice> make_slice(const ScalableBloom::Options& options, std::uint
                                .fpr = slice_fpr(options.fpr, options.growth, generation),
                                .hash = options.hash,
                                .memory = options.memory,
-                               .slice_tag = generation});
+                               .slice_tag = generation},
+                              options.growth.bound);
 }
 
 /// The keys of a window that no queried slice has, and their positions in it.
@@ -263,8 +264,8 @@ double ScalableBloom::lines_per_key() const noexcept {
 }
 
 double ScalableBloom::fpr_expected(std::uint64_t keys) const noexcept {
-  return expected_fpr(keys, [](const SizeRequest& slice, std::uint64_t inside) {
-    const auto size = blocked_slice_size(slice);
+  return expected_fpr(keys, [bound = growth().bound](const SizeRequest& slice, std::uint64_t inside) {
+    const auto size = blocked_slice_size(slice, bound);
     return size ? blocked_slice_fpr(inside, *size) : 0;
   });
 }

@@ -13,8 +13,8 @@
 /// Source:  [Almeida2007]; dablooms [Dablooms2012] has the same growth with counters.
 /// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as in growth.hpp. Tightening by r = 0.7 is within a tenth
 ///          of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
-///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 23.0, r = 0.9 15.7 to 18.0.
-/// Low rates: a key has several blocks of a slice, which takes fewer bits (blocked_slice.hpp).
+///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
+/// Low rates: with the bound `gradual` a key has several blocks of a slice, which takes fewer bits (blocked_slice.hpp).
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 slices, and as many lines per miss.
 /// Cannot:  remove a key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
 

@@ -16,7 +16,7 @@ struct ScalableBloomKind : KindDefaults {
   static constexpr std::array kOptions = {growth_option<Options>(), tightening_option<Options>(),
                                           bound_option<Options>()};
   static constexpr std::array<std::string_view, 3> kExamples = {"keys=60,hash=xxh3", "keys=60,growth=1,canonical=yes",
-                                                                "keys=150,fpr=0.000001"};
+                                                                "keys=150,fpr=0.000001,bound=gradual"};
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create(
@@ -32,24 +32,11 @@ struct ScalableBloomKind : KindDefaults {
   }
 
   static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
-    MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = request.keys, .fpr = first_slice_fpr(request.fpr)}));
-    return std::vector{plan_row({.kind = Kind{Filter::kKind}, .keys = request.keys, .fpr = request.fpr},
-                                shape_of(request.keys, size))};
+    return blocked_rows(Kind{Filter::kKind}, request, first_slice_fpr(request.fpr));
   }
   static std::vector<PlanRow> plan_within(std::uint64_t keys, std::uint64_t lines) {
-    PlanShape best = blocked_bits(keys, lines);
-    for (unsigned per_key = 2; per_key <= BlockedSlice::kMostPerKey; ++per_key) {
-      const PlanShape shape = shape_of(keys, {.blocks = lines, .per_key = per_key});
-      const auto size = blocked_slice_size({.keys = keys, .fpr = shape.fpr});
-      best = size && size->per_key == per_key && shape.fpr < best.fpr ? shape : best;
-    }
-    return {plan_row({.kind = Kind{Filter::kKind}, .keys = keys, .fpr = target_of_first_slice(best.fpr)}, best)};
-  }
-
- private:
-  static PlanShape shape_of(std::uint64_t keys, const BlockedSliceSize& size) {
-    return {size.blocks * kCacheLineBytes, blocked_slice_fpr(keys, size), size.per_key * probes::kBlockLanes,
-            static_cast<double>(size.per_key)};
+    const PlanShape shape = blocked_bits(keys, lines);
+    return {plan_row({.kind = Kind{Filter::kKind}, .keys = keys, .fpr = target_of_first_slice(shape.fpr)}, shape)};
   }
 };
 

@@ -21,7 +21,7 @@ struct EarlyHash::Place {
   std::uint64_t name;
   HashSpec spec;
   std::size_t slice_count;
-  unsigned blocks_per_key;  ///< in the newest slice, which has most members of a filter that grows
+  unsigned blocks_per_key;       ///< in the newest slice, which has most members of a filter that grows
   std::array<Cells, 12> slices;  ///< the newest: older ones are small, or there are very many
 };
 
