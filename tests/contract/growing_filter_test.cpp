@@ -72,8 +72,8 @@ TEST_P(GrowingContract, an_inserted_key_is_found_while_slices_open) {
 TEST_P(CountedSlicesContract, a_slice_opens_when_the_newest_has_the_keys_it_was_made_for) {
   auto filter = make_growing(GetParam(), {.keys = 50, .fpr = 1e-6});
   Random random(3);
-  const std::uint64_t factor = filter.growth().factor;
-  const double tightening = filter.growth().tightening;
+  const auto [factor, tightening, bound] = filter.growth();
+  const double start = tightening / (1 - tightening);
   double slice_fpr = 1e-6 * (1 - tightening);
   std::uint64_t slice_keys = 50;
   std::uint64_t filled = 0;
@@ -87,7 +87,8 @@ TEST_P(CountedSlicesContract, a_slice_opens_when_the_newest_has_the_keys_it_was_
     EXPECT_EQ(filter.slice(slices - 1).capacity_keys, slice_keys);
     EXPECT_NEAR(filter.slice(slices - 1).fpr_target, slice_fpr, slice_fpr * 1e-9);
     slice_keys *= factor;
-    slice_fpr *= tightening;
+    const auto place = static_cast<double>(slices);
+    slice_fpr *= bound == FprBound::gradual ? (place - 1 + start) / (place + 1 + start) : tightening;
   }
 }
 
