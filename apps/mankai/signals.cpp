@@ -37,7 +37,8 @@ void remember(int signal) {
     ::signal(signal, SIG_DFL);
     static_cast<void>(raise(signal));  // ends the process when this handler returns
   }
-  signal_seen = signal;
+  int none = 0;
+  signal_seen.compare_exchange_strong(none, signal);
   const char byte = 0;
   static_cast<void>(!write(wake_writer, &byte, 1));
   errno = saved;

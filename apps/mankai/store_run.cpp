@@ -78,10 +78,12 @@ Result<void> StoreRun::finish(std::string_view where) {
     }
   }
   auto closed = store_.close();
-  if (!closed && keys_ != 0 && store_.durable_sequence() == store_.sequence()) {
-    const std::string done = is_whole() ? "every change is in " + file_ : what_is_in(where) + " with its journal";
+  if (!closed && (is_whole() || keys_ != 0)) {
+    const std::string done = is_whole() ? "every change is in " + file_ : what_is_in(where) + " (with its journal)";
+    const bool is_durable = store_.durable_sequence() == store_.sequence();
     return fail_after(closed.error(),
-                      fmt::format("{}: do not repeat {}", done, is_whole() || keys_ == 1 ? "it" : "them"));
+                      fmt::format("{}{}: do not repeat {}", done, is_durable ? "" : ", unless power is lost",
+                                  is_whole() || keys_ == 1 ? "it" : "them"));
   }
   return closed;
 }

@@ -145,10 +145,10 @@ export class Filter extends Handle {
   /** Opens a file: "r" for queries (any number of handles), "w" for changes (one at a time) [default: "r"]. */
   static open(path: Path, options?: FileOptions & { mode?: 'r' | 'w'; trustCells?: boolean }): Promise<Filter>;
   static openSync(path: Path, options?: FileOptions & { mode?: 'r' | 'w'; trustCells?: boolean }): Filter;
-  /** A filter in memory from an image, as toBytes() returns it, which is checked completely. The bytes of a filter's file are none, since
+  /** A filter in memory from an image, as toBytes() returns it, which is checked completely. A filter's file is not an image, since
    * keys may be in its journal: use open(path), and copy() of that for a filter in memory. */
   static fromBytes(image: Uint8Array): Filter;
-  /** The image, for fromBytes; the filter's file has a footer behind it. It contains the seed, a secret. */
+  /** The image, for fromBytes; the filter's file has a footer after it. It contains the seed, a secret. */
   toBytes(): Buffer;
   /** Writes a copy to a file, completely or not at all. */
   save(path: Path, options?: SaveOptions): Promise<void>;

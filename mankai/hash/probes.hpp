@@ -48,10 +48,10 @@ inline constexpr std::uint64_t kRemix = 0x9e3779b97f4a7c15U;
   return z ^ (z >> 31);
 }
 
-/// Where keys have several blocks: the digest that selects a key's block 1, 2 … and its bits there. The key's own
-/// selects block 0.
-[[nodiscard]] constexpr Digest further_block(Digest digest, unsigned block) noexcept {
-  return {split_mix(digest.value + block * kRemix)};
+/// Where keys have several blocks: the digest that selects a key's block 0, 1, 2 … and its bits there. Block 0 has the
+/// key's own.
+[[nodiscard]] constexpr Digest block_digest(Digest digest, unsigned block) noexcept {
+  return block == 0 ? digest : Digest{split_mix(digest.value + block * kRemix)};
 }
 
 /// A block of counters has sixteen of four bits per lane. The upper four bits of a lane's position select one, so the

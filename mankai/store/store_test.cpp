@@ -281,6 +281,7 @@ TEST_P(GrowingStoreTest, pending_changes_are_there_when_there_is_no_memory_to_gr
   }
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, ErrorCode::out_of_space);
+  EXPECT_EQ(store.durable_sequence(), store.sequence()) << "no later sync will be made";
   EXPECT_GT(added.size(), 100U);
   EXPECT_EQ(store.pending(), 0U);
   EXPECT_GT(most_pending, back == 0 ? 16U : 0U);

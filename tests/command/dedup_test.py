@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """mankai dedup, on the built command: against an exact model, with state, signals, pipes and odd bytes."""
+import fcntl
 import gzip
 import json
 import lzma
 import os
 import random
 import signal
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -219,17 +222,20 @@ class State(CommandTest):
                 self.assert_no_temporaries()
 
     def test_a_signal_that_comes_twice_saves_what_was_printed(self):
-        # As timeout(1) sends it. The full pipe keeps the command from ending before the second one. A slow machine may
-        # delay that one for so long that it is another request, but not every time.
+        # As timeout(1) sends it. The full pipe keeps the command from ending before it is read. A slow machine may delay
+        # the second one for so long that it is another request, but not every time.
         self.write("big", b"".join(b"line %d\n" % i for i in range(50_000)))
         codes = []
         while len(codes) < 10 and 143 not in codes:
             process = self.start("dedup", "--state", f"{len(codes)}.mk", "big", preexec_fn=default_signals)
-            printed = process.stdout.read(1)
+            filled, before = 0, -1
+            while filled == 0 or filled != before:
+                time.sleep(0.05)
+                filled, before = struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0], filled
             process.send_signal(signal.SIGTERM)
             time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
-            printed += process.stdout.read()
+            printed = process.stdout.read()
             codes.append(process.wait(20))
         self.assertEqual(codes[-1], 143, codes)
         rest = self.out("dedup", "--state", f"{len(codes) - 1}.mk", "big")

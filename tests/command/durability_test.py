@@ -559,7 +559,7 @@ class FullDisks(CommandTest):
         known = json.loads(self.out("info", "--json", path))["sequence"]
         self.assertEqual(known, len(acknowledged))
         # The journal has room for one, the file to be written at the end has none.
-        self.error("add", path, stdin=b"late\n", code=4, says=("No space left on device", "the first key is in", "with its journal: do not repeat it"))
+        self.error("add", path, stdin=b"late\n", code=4, says=("No space left on device", "the first key is in", "(with its journal): do not repeat it"))
         acknowledged.append(b"late")
         # Where the acknowledgments cannot be written either, only what was read is in it.
         with open("/dev/full", "wb") as full:
@@ -568,7 +568,7 @@ class FullDisks(CommandTest):
             process.stdin.write(b"later\n")
             process.stdin.flush()
             self.assertEqual(process.wait(60), 4)
-            self.assertIn(b"; the first key is in " + path.encode() + b" with its journal: do not repeat it\n",
+            self.assertIn(b"; the first key is in " + path.encode() + b" (with its journal): do not repeat it\n",
                           process.stderr.read())
             process.stdin.close()
             process.stderr.close()

@@ -389,6 +389,8 @@ std::vector<Forgery> forged_bloom_slices() {
       {"another generation", "offset 88", [](ImageHeader& h) { h.slice_tag += kMaxSlices; }},
       {"the last generation", "offset 88", [](ImageHeader& h) { h.slice_tag = ~std::uint64_t{0}; }},
       {"a state", "offset 120", [](ImageHeader& h) { h.kind_state[0] = 1; }},
+      {"blocks of a later version", "offset 72", [](ImageHeader& h) { h.kind_params[1] = 8; },
+       ErrorCode::unsupported_version},
   };
 }
 
@@ -443,8 +445,13 @@ TEST_P(ForgedSliced, absurd_slices_behind_right_checksums_are_refused) {
   for (const Forgery& forgery : forged_slices()) {
     expect_slice_forgery_refused(opener(), original, forgery);
   }
-  for (const Forgery& forgery : GetParam().kind->can_erase ? forged_counting_slices() : forged_bloom_slices()) {
+  const bool can_erase = GetParam().kind->can_erase;
+  for (const Forgery& forgery : can_erase ? forged_counting_slices() : forged_bloom_slices()) {
     expect_slice_forgery_refused(opener(), original, forgery);
+  }
+  if (const auto bound = header_of(original).kind_params[1] >> 32; !can_erase && bound == 0) {
+    expect_slice_forgery_refused(opener(), original,
+                                 {"several blocks per key", "offset 72", [](ImageHeader& h) { h.kind_params[1] = 1; }});
   }
 }
 

@@ -193,6 +193,7 @@ class ReservationTest(RedisTest):
     # {key: (what an older version told to make it, what that is in full, how it is filled)}; the prefix is a key's name.
     OLD = {
         "bf": ("BF.RESERVE bf 0.01 100 EXPANSION 2 SEED {seed}", "BOUND total", "BF.MADD bf {items}"),
+        "bf:low": ("BF.RESERVE bf:low 0.000001 1000 EXPANSION 2 SEED {seed}", "BOUND total", "BF.MADD bf:low {items}"),
         "bf:counted": ("BF.RESERVE bf:counted 0.01 100 EXPANSION 2 DELETABLE SEED {seed}", "", "BF.MADD bf:counted {items}"),
         "cbf": ("CBF.RESERVE cbf 0.01 100 EXPANSION 2 SEED {seed}", "", "CBF.ADD cbf {numbered}"),
         "url": ("URL.RESERVE url 0.01 100 EXPANSION 2 SEED {seed}", "RULES 1", "URL.ADD url {items} a.example/x%2Fy"),
@@ -227,6 +228,7 @@ class ReservationTest(RedisTest):
             client.must(*self.words(f"{make} HASH siphash {more}", "full:"))
             client.must(*self.words(fill, "full:"))
             self.assertEqual(*client.must("DEBUG", "DIGEST-VALUE", key, f"full:{key}"), key)
+        self.assertIn(b" hashes:8 ", bytes(client.must("BF.DEBUG", "bf:low")[1]))  # one cache line per item
         for key in ("url", "full:url"):
             self.assertEqual(dict(zip(*[iter(client.must("URL.INFO", key))] * 2))[b"URL rules"], 1)
             self.assertEqual(client.must("URL.SEEN", key, "a.example/x/y"), [1])  # which is another URL since
@@ -269,6 +271,19 @@ class ReservationTest(RedisTest):
         replica.wait_for_primary(primary)
         self.assertEqual(self.digests(replica.client()), self.digests(client))
         self.assert_is_old(client)
+
+    def test_a_replica_gets_the_same_filter_of_a_low_rate(self):
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        replica.replicate(primary)
+        client = primary.client()
+        client.must("BF.RESERVE", "low", "0.000001", 1000)
+        client.must("BF.MADD", "low", *range(2000))
+        client.must("BF.RESERVE", "alike", "0.000001", 1000, "SEED", self.SEED, "BOUND", "gradual")
+        replica.wait_for_primary(primary)
+        for one in (client, replica.client()):
+            for key in ("low", "alike"):
+                self.assertIn(b" hashes:16 ", bytes(one.must("BF.DEBUG", key)[1]))
+        self.assertEqual(*(one.must("DEBUG", "DIGEST-VALUE", "low", "alike") for one in (client, replica.client())))
 
     def test_filters_of_one_old_seed_are_merged_wherever_they_were_made(self):
         client = self.start().client()

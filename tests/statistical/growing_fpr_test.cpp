@@ -178,7 +178,7 @@ TEST(Growth, slices_are_what_the_formula_says) {
   EXPECT_DOUBLE_EQ(slice_fpr(0.05, {.tightening = 0.5, .bound = FprBound::gradual}, 0), 0.025);
   EXPECT_DOUBLE_EQ(slice_fpr(0.05, {.tightening = 0.5, .bound = FprBound::gradual}, 2), 0.05 / 12);
   EXPECT_DOUBLE_EQ(slice_fpr(0.05, {.tightening = 0.75, .bound = FprBound::gradual}, 2), 0.005);
-  EXPECT_EQ(slice_fpr(1e-4, {.tightening = 0.5, .bound = FprBound::gradual}, 4000), 1e-8);
+  EXPECT_EQ(slice_fpr(1e-6, {.tightening = 0.5, .bound = FprBound::gradual}, 4000), 1e-12);
   EXPECT_EQ(slice_fpr(0.05, growth, 1000), 1e-8);
   EXPECT_EQ(slice_fpr(1e-9, {.bound = FprBound::first}, 5), 1e-9);
 }

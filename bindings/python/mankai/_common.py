@@ -22,7 +22,8 @@ def choice(name: str, value: Any, codes: dict[Any, Any]) -> Any:
     """The code of one of the values that a setting has."""
     if value not in tuple(codes):  # a tuple takes values that have no hash
         names = ", ".join(f'"{one}"' for one in codes if one)
-        raise _core.InvalidArgument(f"{name} is one of {names}, not {value!r}")
+        wrong = _core.InvalidArgument if isinstance(value, str) else TypeError
+        raise wrong(f"{name} is one of {names}, not {value!r}")
     return codes[value]
 
 
@@ -48,6 +49,8 @@ def given(name: str, value: Any, convert: Callable[[Any], Any] = lambda value: v
 
 def integers(name: str, code: str, values: Any) -> array.array[int]:
     """Integers as an array of the extension's type."""
+    if not isinstance(values, (array.array, list, tuple)):
+        values = list(values)  # the errors of an iterator pass unchanged
     try:
         return array.array(code, values)
     except OverflowError:

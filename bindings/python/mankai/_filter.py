@@ -169,19 +169,19 @@ class Filter(_core.Filter):
     def from_bytes(cls, image: Any) -> Filter:
         """Makes a filter in memory from an image, as to_bytes() returns it, which is checked completely.
 
-        The bytes of a filter's file are none: keys may be in its journal. Use open(path), or open(path).copy() for memory.
+        A filter's file is not an image: keys may be in its journal. Use open(path), or open(path).copy() for memory.
         Errors: Corrupt, UnsupportedVersion, InvalidArgument for the bytes of a file.
         """
         try:
             return cls._from_bytes(image)
-        except _core.Corrupt:
+        except (_core.Corrupt, _core.UnsupportedVersion):
             if bytes(memoryview(image).cast("B")[-512:]).startswith(_FOOTER):
                 raise _core.InvalidArgument("the bytes of a filter's file, not of an image: open the file with Filter.open(path), and use "
                                             "copy() of that for a filter in memory") from None
             raise
 
     def to_bytes(self) -> bytes:
-        """Returns the filter's image, for from_bytes. Its file has a footer behind the image."""
+        """Returns the filter's image, for from_bytes. Its file has a footer after the image."""
         return self._to_bytes()
 
     def save(self, path: Any, *, replace: bool = False) -> None:

@@ -1244,7 +1244,7 @@ class ErrorTest(unittest.TestCase):
             mankai.Seen(window=datetime.timedelta(0))
         mankai.Seen(keys=10, window=1e-9)  # a microsecond at least
         for setting, kind in (({"interval": float("nan")}, mankai.InvalidArgument), ({"window": float("inf")}, mankai.InvalidArgument),
-                              ({"window": "5"}, TypeError), ({"keys": 1e6}, TypeError), ({"sharing": []}, mankai.InvalidArgument), ({"durability": {}}, mankai.InvalidArgument),
+                              ({"window": "5"}, TypeError), ({"keys": 1e6}, TypeError), ({"sharing": []}, TypeError), ({"durability": {}}, TypeError),
                               ({"keys": -1}, mankai.InvalidArgument), ({"fpr": float("nan")}, mankai.InvalidArgument), ({"fpr": "1"}, TypeError)):
             with self.assertRaisesRegex(kind, f"^{next(iter(setting))} is "):
                 mankai.Seen(**{"keys": 10, **setting})

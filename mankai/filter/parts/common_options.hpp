@@ -96,14 +96,17 @@ constexpr OptionOf<Options> growth_option() {
 template <class Options>
 constexpr OptionOf<Options> tightening_option() {
   return ratio_option<Options, &Options::tightening, 1, true>(
-      "tightening", "R", "Ratio of the rate of each sub-filter to that of the one before [default: 0.7].");
+      "tightening", "R",
+      "Ratio of the rate of each sub-filter to that of the one before; with --bound gradual, the share of the whole "
+      "rate "
+      "that the first one leaves to the others [default: 0.7].");
 }
 template <class Options>
 constexpr OptionOf<Options> bound_option() {
   return choice_option<Options, &Options::bound, kFprBounds, kFprBoundNames>(
       "bound", "WHAT",
       "What the rate bounds: total, the whole filter however far it grows; gradual, the same, in less memory after "
-      "eight doublings and in more before; or first, its first sub-filter only [default: total].");
+      "eight doublings or at rates below 0.01%, else in more; or first, its first sub-filter only [default: total].");
 }
 
 }  // namespace mankai

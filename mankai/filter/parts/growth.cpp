@@ -60,7 +60,8 @@ std::uint64_t slice_keys(std::uint64_t initial_keys, const Growth& growth, std::
 }
 
 double slice_fpr(double fpr_target, const Growth& growth, std::uint64_t generation) noexcept {
-  const double least = std::min(first_fpr(fpr_target, growth), kMinSliceFpr);
+  const double floor = growth.bound == FprBound::gradual ? kMinGradualFpr : kMinSliceFpr;
+  const double least = std::min(first_fpr(fpr_target, growth), floor);
   return std::max(exact_fpr(fpr_target, growth, std::min(generation, kGenerations), least), least);
 }
 

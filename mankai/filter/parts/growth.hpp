@@ -6,11 +6,13 @@
 /// Formula: slice i has n s^i keys at the rate p_i; total rate F = 1 - Π(1 - p_i) <= Σ p_i. Three conventions for p_i:
 ///   - `total` (default): p_i = F (1 - r) r^i, whose sum is F. At r = 0.5 that is dablooms' code, F 0.5^(i+1).
 ///   - `first`: p_i = F r^i, as dablooms' article has it: the sum is F / (1 - r), ten times F at its r = 0.9.
-///   - `gradual`: p_i = F a / ((i + a) (i + a + 1)) with a = r / (1 - r), whose sum is F, too, and whose first rate is
-///     that of `total`. As it falls as 1/i², not as r^i, many sub-filters take fewer bits: at 1% and r = 0.5, doubling,
+///   - `gradual`: p_i = F a / ((i + a) (i + a + 1)) with a = r / (1 - r), whose sum is F, too, and which begins as
+///   `total`
+///     does. As it falls as 1/i², not as r^i, many sub-filters take fewer bits: at 1% and r = 0.5, doubling,
 ///     1, 3, 7, 11 and 17 full ones take 11.6, 15.0, 20.2, 23.9 and 22.5 bits per key; with `total` 11.6, 14.1, 22.2,
 ///     35.6 and 73.1.
-/// p_i is at least kMinSliceFpr: lower rates cost hundreds of bits per key, and 4096 sub-filters at this rate add 4e-5.
+/// No p_i is below kMinSliceFpr, where one block per key costs hundreds of bits and 4096 sub-filters add 4e-5, or with
+/// `gradual` below kMinGradualFpr, unless p_0 is. So the whole exceeds F in filters that grow from a rate near these.
 
 #include <array>
 #include <cstdint>
@@ -33,6 +35,7 @@ inline constexpr std::array<std::string_view, 3> kFprBoundNames = {"total", "fir
 [[nodiscard]] std::string_view name(FprBound bound) noexcept;
 
 inline constexpr double kMinSliceFpr = 1e-8;
+inline constexpr double kMinGradualFpr = 1e-12;
 
 /// Growth parameters.
 struct Growth {

@@ -7,7 +7,9 @@
 /// Blocks are loaded unevenly and have eight bits of a key, so that one block per key takes many bits at low rates. A
 /// key with L blocks has them by L digests that follow from its own, and a false positive needs all of them.
 ///
-/// Formula: rate f(L n)^L of n keys, with f as in blocked_bloom.hpp. Bits per key, beside one block and `bloom`:
+/// Formula: rate f(L n)^L of n keys, with f as in blocked_bloom.hpp: measured within 3% down to 1e-8; in the smallest
+/// filters with several blocks the rate is up to 1.06 times that at 1e-9, and 1.7 times at 1e-12. Bits per key, beside
+/// one block and `bloom`:
 ///
 ///              1e-4   1e-5   1e-6   1e-7   1e-8   1e-9
 ///     here     23.6   25.4   31.5   38.6   40.9   47.2
@@ -59,7 +61,7 @@ class BlockedSlice : public BlockedBloom {
   void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
-  /// These know one block per key.
+  /// These set one block per key.
   void insert_concurrent(Digest digest) = delete;
   void observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) = delete;
   void insert_bulk(std::span<const Digest> digests) = delete;
@@ -69,7 +71,11 @@ class BlockedSlice : public BlockedBloom {
   [[nodiscard]] unsigned blocks_per_key() const noexcept { return per_key_; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return per_key_ * BlockedBloom::probes_per_key(); }
   [[nodiscard]] double keys_estimate() const noexcept { return BlockedBloom::keys_estimate() / per_key_; }
+  [[nodiscard]] double lines_per_key() const noexcept { return per_key_; }
   [[nodiscard]] double fpr_estimate() const noexcept;
+  [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept {
+    return blocked_slice_fpr(keys, {.blocks = shape(), .per_key = per_key_});
+  }
 
  private:
   BlockedSlice(BlockedBloom blocks, unsigned per_key) noexcept : BlockedBloom(std::move(blocks)), per_key_(per_key) {}

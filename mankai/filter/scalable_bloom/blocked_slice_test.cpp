@@ -75,6 +75,30 @@ TEST(BlockedSlice, rate_of_two_blocks_per_key_is_the_formulas) {
   EXPECT_LE(expected, asked * kFpr);
 }
 
+// Method: the estimate is made of the cells, of 20000 keys. A relative deviation of a block's rate counts L times.
+TEST(BlockedSlice, estimates_and_finds_members_with_any_number_of_blocks_per_key) {
+  constexpr std::uint64_t kKeys = 20'000;
+  for (const auto& [fpr, per_key] : {std::pair(1e-5, 2U), {1e-8, 3U}, {1e-12, 4U}}) {
+    const BlockedBloom::Options options{.keys = kKeys, .fpr = fpr, .hash = kHash};
+    auto one = BlockedSlice::create(options, FprBound::gradual).value();
+    auto other = BlockedSlice::create(options, FprBound::gradual).value();
+    ASSERT_EQ(one.blocks_per_key(), per_key);
+    EXPECT_EQ(one.lines_per_key(), per_key);
+    Random random(per_key);
+    const auto digests = random.digests(kKeys);
+    const auto seen = std::make_unique<bool[]>(kKeys);
+    one.observe(std::span(digests).first(kKeys / 2), {seen.get(), kKeys / 2});
+    for (const Digest digest : std::span(digests).last(kKeys / 2)) {
+      other.insert(digest);
+    }
+    ASSERT_TRUE(one.merge(other).has_value());
+    EXPECT_NEAR(one.fpr_estimate(), one.fpr_expected(kKeys), 0.1 * per_key * one.fpr_expected(kKeys));
+    EXPECT_NEAR(one.keys_estimate(), kKeys, 0.02 * kKeys);
+    one.may_contain(digests, {seen.get(), kKeys});
+    EXPECT_TRUE(std::all_of(seen.get(), seen.get() + kKeys, [](bool found) { return found; }));
+  }
+}
+
 // Filters of earlier versions have one block per key at every rate, and stay as they are when they are opened.
 TEST(BlockedSlice, of_an_earlier_version_keeps_one_block_per_key) {
   const ScalableBloom::Options options{

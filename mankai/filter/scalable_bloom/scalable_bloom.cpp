@@ -158,6 +158,9 @@ Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedS
                                         " keys at offset 40 is not what generation " + std::to_string(generation) +
                                         " at offset 88 has");
   }
+  if (slice.blocks_per_key() != 1 && static_cast<FprBound>(params.bound) != FprBound::gradual) {
+    return fail(ErrorCode::corrupt, "several blocks per key at offset 72, which only the bound gradual has");
+  }
   return {};
 }
 

@@ -52,7 +52,7 @@ EarlyHash::EarlyHash(std::string_view key, std::span<const std::string_view> ite
   }
   for (unsigned block = 1; block < place_->blocks_per_key; ++block) {
     const auto& [blocks, block_count] = place_->slices[0];
-    prefetch_line(blocks + probes::block_index(probes::further_block(digest_, block), block_count) * kCacheLineBytes);
+    prefetch_line(blocks + probes::block_index(probes::block_digest(digest_, block), block_count) * kCacheLineBytes);
   }
 }
 

@@ -163,7 +163,7 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
   // The options that some filters have come last; the format ends before those that this one has not.
   std::array<const char*, 7> options{};
   std::size_t count = 0;
-  if (settings.bound == FprBound::gradual && !settings.is_nonscaling) {
+  if (const auto growth = created.growth(); growth && growth->bound == FprBound::gradual) {
     options[count++] = "BOUND";
     options[count++] = "gradual";
   }

@@ -63,9 +63,9 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
 }
 
 // The system maps pages of large blocks as they are touched, one by one, each first to be read and then to be written.
-// So the pages around a digest's line are mapped together while a slice has so few keys that a digest may be their
+// So the pages around a digest's lines are mapped together while a slice has so few keys that a digest may be their
 // first. Errors do not matter: systems without this call map pages as before.
-void map_pages(const BlockedBloom& slice, std::span<const Digest> digests) noexcept {
+void map_pages(const BlockedSlice& slice, std::span<const Digest> digests) noexcept {
   constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kGroupBytes = 16 * kPageBytes;
   constexpr std::size_t kKeysPerGroup = 4;  // one group in 55 has had none of them
@@ -74,11 +74,14 @@ void map_pages(const BlockedBloom& slice, std::span<const Digest> digests) noexc
   const std::uint64_t count = few - std::min(few, slice.keys_inserted());
   const auto start = reinterpret_cast<std::uintptr_t>(cells.data());
   for (const Digest digest : digests.first(std::min<std::size_t>(digests.size(), count))) {
-    const std::uintptr_t line = start + probes::block_index(digest, cells.size() / kCacheLineBytes) * kCacheLineBytes;
-    const std::uintptr_t group = line / kGroupBytes * kGroupBytes;
-    const std::uintptr_t first = std::max(group, start / kPageBytes * kPageBytes);
-    const std::uintptr_t end = std::min(group + kGroupBytes, start + cells.size());
-    static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE));
+    for (unsigned block = 0; block < slice.blocks_per_key(); ++block) {
+      const std::uint64_t index =
+          probes::block_index(probes::block_digest(digest, block), cells.size() / kCacheLineBytes);
+      const std::uintptr_t group = (start + index * kCacheLineBytes) / kGroupBytes * kGroupBytes;
+      const std::uintptr_t first = std::max(group, start / kPageBytes * kPageBytes);
+      const std::uintptr_t end = std::min(group + kGroupBytes, start + cells.size());
+      static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE));
+    }
   }
 }
 

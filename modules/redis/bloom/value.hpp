@@ -157,6 +157,8 @@ class BloomValue {
   [[nodiscard]] bool counts_repeats() const noexcept {
     return !std::holds_alternative<std::unique_ptr<ScalableBloom>>(filter_) && tiny() == nullptr && !foreign_format();
   }
+  /// Of a filter that has sub-filters in our layout.
+  [[nodiscard]] std::optional<Growth> growth() const noexcept;
   /// Without times to live.
   [[nodiscard]] BloomSettings settings() const noexcept;
   /// Keys that the slices created so far have room for.
@@ -182,7 +184,7 @@ class BloomValue {
   [[nodiscard]] std::size_t memory_pieces() const noexcept;
   void relocate(std::size_t piece, const Mover& mover) noexcept;
 
-  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom, a CountingBloom, a CuckooTable or a
+  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedSlice, a CountingBloom, a CuckooTable or a
   /// takeover::BitLink.
   template <class Use>
   void for_each_slice(const Use& use) const {
@@ -243,7 +245,6 @@ class BloomValue {
   AddReport add_beside_key(TinyBloom& filter, std::span<const Digest> digests, std::span<bool> seen);
   AddReport add_foreign(std::span<const std::string_view> keys, std::span<bool> fresh);
   [[nodiscard]] Hasher hasher() const noexcept;
-  [[nodiscard]] std::optional<Growth> growth() const noexcept;
 
   [[no_unique_address]] Filter filter_;  // its last bytes are free for the next members
   bool is_nonscaling_;

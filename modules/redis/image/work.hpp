@@ -33,12 +33,14 @@ struct WorkShape {
   std::uint64_t expansion = 0;      ///< ratio of successive slices' capacities; 0: does not grow
 };
 
-/// Of an item in a sub-filter. Those of ours take a cache line, others one per probe.
+/// Of an item in a sub-filter, in cache lines.
 template <class Slice>
 [[nodiscard]] std::uint64_t work_in(const Slice& slice) noexcept {
   if constexpr (std::is_base_of_v<takeover::BitLink, Slice>) {
     constexpr unsigned kProbes = 8;
     return divide_up(slice.probes_per_key(), kProbes);
+  } else if constexpr (requires { slice.blocks_per_key(); }) {
+    return slice.blocks_per_key();
   } else {
     return 1;
   }
