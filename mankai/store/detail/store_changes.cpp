@@ -179,7 +179,9 @@ Result<void> Store::Impl::give_up_growth(const JournalWriter::Place& before) {
   if (!is_in_memory()) {
     journal_->remove_last(before);
     // While it can: after giving up nothing is synced, and changes before this one have been acknowledged.
-    static_cast<void>(journal_.sync_now());
+    if (journal_.sync_now()) {
+      journal_.raise_durable(journal_.committed());
+    }
   }
   return journal_.give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
 }
