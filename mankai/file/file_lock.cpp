@@ -103,18 +103,6 @@ Descriptor open_to_lock(FileCalls& calls, const std::string& path) {
   return is_read_only ? detail::open_descriptor(calls, path, O_RDONLY) : std::move(file);
 }
 
-Result<bool> is_at(const std::string& path, const Descriptor& file) {
-  struct stat locked{};
-  if (file.calls().fstat(file.get(), &locked) != 0) {
-    return system_error(path + ": cannot inspect");
-  }
-  struct stat current{};
-  if (file.calls().stat(path.c_str(), &current) != 0) {
-    return errno == ENOENT ? Result<bool>(false) : system_error(path + ": cannot inspect");
-  }
-  return locked.st_ino == current.st_ino && locked.st_dev == current.st_dev;
-}
-
 }  // namespace
 
 Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls, Mode mode) {
@@ -131,7 +119,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls, Mo
       return system_error(path + ": cannot lock");
     }
     // Writers replace the file; a lock on a replaced file would exclude nobody.
-    MANKAI_ASSIGN(const auto stayed, is_at(path, file));
+    MANKAI_ASSIGN(const auto stayed, detail::is_at(path, file));
     if (stayed) {
       return FileLock(std::move(file));
     }

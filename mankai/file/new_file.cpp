@@ -32,18 +32,11 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool is_still_at(const Descriptor& file, const std::string& name) {
-  struct stat opened{};
-  struct stat named{};
-  return file.calls().fstat(file.get(), &opened) == 0 && file.calls().stat(name.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
 // Until its creator has ended, a temporary is locked, by a lock that has nothing to do with FileLock's: the file keeps
 // it for a moment after the rename.
 void remove_if_abandoned(const std::string& name, FileCalls& calls) {
   const Descriptor file = detail::open_descriptor(calls, name, O_RDWR | O_NOFOLLOW);
-  if (file.get() >= 0 && calls.lock_for_writing(file.get()) == 0 && is_still_at(file, name)) {
+  if (file.get() >= 0 && calls.lock_for_writing(file.get()) == 0 && detail::is_at(name, file).value_or(false)) {
     calls.unlink(name.c_str());
   }
 }
@@ -51,7 +44,8 @@ void remove_if_abandoned(const std::string& name, FileCalls& calls) {
 // Keeps others from removing a new temporary. Returns false if one of them found it before it was locked. On a file
 // system without such locks nobody removes it.
 bool protect(const Descriptor& file, const std::string& name) {
-  return file.calls().lock_for_writing(file.get()) == 0 ? is_still_at(file, name) : errno != EAGAIN && errno != EACCES;
+  return file.calls().lock_for_writing(file.get()) == 0 ? detail::is_at(name, file).value_or(false)
+                                                        : errno != EAGAIN && errno != EACCES;
 }
 
 // Whether the file may be new. Problems of its folder are reported when a file in it is created or opened.

@@ -30,6 +30,18 @@ std::unexpected<Error> system_error(std::string what) {
   return fail(code_of(error), std::move(what), error);
 }
 
+Result<bool> is_at(const std::string& path, const Descriptor& file) {
+  struct stat opened{};
+  if (file.calls().fstat(file.get(), &opened) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  struct stat current{};
+  if (file.calls().stat(path.c_str(), &current) != 0) {
+    return errno == ENOENT ? Result<bool>(false) : system_error(path + ": cannot inspect");
+  }
+  return opened.st_ino == current.st_ino && opened.st_dev == current.st_dev;
+}
+
 Result<struct stat> regular_status(const Descriptor& file, const std::string& path) {
   struct stat status{};
   if (file.calls().fstat(file.get(), &status) != 0) {

@@ -53,6 +53,9 @@ auto uninterrupted(const Call& call) {
 /// Returns the status of an open regular file. Errors: io, also if it is not regular.
 [[nodiscard]] Result<struct stat> regular_status(const Descriptor& file, const std::string& path);
 
+/// Whether a path still leads to the open file. Errors: io.
+[[nodiscard]] Result<bool> is_at(const std::string& path, const Descriptor& file);
+
 /// Sets the permissions of an open file and, if allowed, its owner and group. Errors: io.
 [[nodiscard]] Result<void> set_permissions(const Descriptor& file, const struct stat& alike, const std::string& path);
 

@@ -11,15 +11,19 @@ constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
 
 }  // namespace
 
+Result<Image> BlockedBloom::make_image(const Options& options, std::uint64_t blocks) {
+  return Image::create(kKind,
+                       {.capacity_keys = options.keys,
+                        .fpr_target = options.fpr,
+                        .hash = options.hash,
+                        .cells_bytes = blocks * kBlockBytes,
+                        .slice_tag = options.slice_tag},
+                       options.memory);
+}
+
 Result<BlockedBloom> BlockedBloom::create(const Options& options) {
   MANKAI_ASSIGN(const auto blocks, blocked_bloom_blocks({.keys = options.keys, .fpr = options.fpr}));
-  MANKAI_ASSIGN(auto image, Image::create(kKind,
-                                          {.capacity_keys = options.keys,
-                                           .fpr_target = options.fpr,
-                                           .hash = options.hash,
-                                           .cells_bytes = blocks * kBlockBytes,
-                                           .slice_tag = options.slice_tag},
-                                          options.memory));
+  MANKAI_ASSIGN(auto image, make_image(options, blocks));
   image.set_params(Params{.block_count = blocks});
   return BlockedBloom(std::move(image), blocks);
 }

@@ -99,6 +99,8 @@ class BlockedBloom : public BitFilter<BlockedBloom, BlockedLayout> {
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept { return blocked_bloom_fpr(keys, shape()); }
 
  protected:
+  /// An empty one without parameters. Errors: out_of_space.
+  [[nodiscard]] static Result<Image> make_image(const Options& options, std::uint64_t blocks);
   /// Opens an image whose kind_params have so many words. Errors: as from_image.
   [[nodiscard]] static Result<BlockedBloom> open(Image source, std::size_t param_words);
 

@@ -11,8 +11,7 @@
 namespace mankai {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
-constexpr std::uint64_t kSmallBlocks = 1024 / kBlockBytes;
+constexpr std::uint64_t kSmallBlocks = 1024 / kCacheLineBytes;
 /// Keys whose lines are asked for before the first is tested.
 constexpr std::size_t kAhead = 32;
 
@@ -51,13 +50,7 @@ double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexc
 
 Result<BlockedSlice> BlockedSlice::create(const Options& options, FprBound bound) {
   MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = options.keys, .fpr = options.fpr}, bound));
-  MANKAI_ASSIGN(auto image, Image::create(kKind,
-                                          {.capacity_keys = options.keys,
-                                           .fpr_target = options.fpr,
-                                           .hash = options.hash,
-                                           .cells_bytes = size.blocks * kBlockBytes,
-                                           .slice_tag = options.slice_tag},
-                                          options.memory));
+  MANKAI_ASSIGN(auto image, make_image(options, size.blocks));
   image.set_params(Params{.block_count = size.blocks, .more_per_key = size.per_key - 1});
   return from_image(std::move(image));
 }
