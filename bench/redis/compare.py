@@ -263,6 +263,9 @@ class Measures:
             for rate in ("1e-4", "1e-6", "1e-9"):
                 client.must("BF.RESERVE", rate, rate, 1_000_000)
                 found[f"memory: a million keys at {rate}"] = client.must("MEMORY", "USAGE", rate)
+                client.must("DEL", rate)
+                client.must("BF.RESERVE", rate, rate, 1_000_000, "NONSCALING")
+                found[f"memory: a million keys at {rate}, not growing"] = client.must("MEMORY", "USAGE", rate)
             return found | {"memory: a million keys": client.must("MEMORY", "USAGE", "million")}
 
     def _cuckoo(self, prefix, count, ours=(), peer=None):

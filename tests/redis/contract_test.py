@@ -645,6 +645,16 @@ class ContractTest(OneServerTest):
             self.assertTrue(client.must("BF.EXISTS", key, "b"))
         self.assertEqual(len(set(map(bytes, client.must("DEBUG", "DIGEST-VALUE", "f", "restored", "loaded")))), 1)
 
+    def test_an_item_takes_few_bits_at_any_rate_whether_the_filter_grows_or_not(self):
+        client = self.server.client()
+        for rate, most_growing, most_fixed in ((1e-2, 12.6, 11.1), (1e-3, 19, 17), (1e-4, 23, 23), (1e-6, 36, 33), (1e-9, 52, 50)):
+            for items in (1000, 10_000, 1_000_000):
+                for most, options in ((most_growing, ()), (most_fixed, ("NONSCALING",))):
+                    client.must("BF.RESERVE", "f", rate, items, *options)
+                    with self.subTest(rate=rate, items=items, options=options):
+                        self.assertLess(8 * client.must("BF.INFO", "f", "SIZE")[0], most * items)
+                    client.must("DEL", "f")
+
     @in_both_protocols
     def test_debug_says_a_line_for_the_whole_and_one_for_each_filter(self, client):
         self.assertRegex(client.call("BF.RESERVE", "f", "0.01", 4, "BOUND", "first"), "ERR bad bound: give gradual or total")

@@ -279,11 +279,24 @@ class ReservationTest(RedisTest):
         client.must("BF.RESERVE", "low", "0.000001", 1000)
         client.must("BF.MADD", "low", *range(2000))
         client.must("BF.RESERVE", "alike", "0.000001", 1000, "SEED", self.SEED, "BOUND", "gradual")
+        client.must("BF.INSERT", "fixed", "CAPACITY", 1000, "ERROR", "0.000001", "NONSCALING", "ITEMS", *range(1000))
+        client.must("BF.RESERVE", "older", "0.000001", 1000, "NONSCALING", "SEED", self.SEED)
         replica.wait_for_primary(primary)
+        keys = {"low": 16, "alike": 16, "fixed": 16, "older": 8}
         for one in (client, replica.client()):
-            for key in ("low", "alike"):
-                self.assertIn(b" hashes:16 ", bytes(one.must("BF.DEBUG", key)[1]))
-        self.assertEqual(*(one.must("DEBUG", "DIGEST-VALUE", "low", "alike") for one in (client, replica.client())))
+            for key, hashes in keys.items():
+                self.assertIn(b" hashes:%d " % hashes, bytes(one.must("BF.DEBUG", key)[1]))
+            self.assertEqual(one.must("BF.MEXISTS", "fixed", *range(1000)), [1] * 1000)
+        self.assertEqual(*(one.must("DEBUG", "DIGEST-VALUE", *keys) for one in (client, replica.client())))
+        self.assertLess(*(client.must("MEMORY", "USAGE", key) for key in ("fixed", "older")))
+        client.must("BF.CLEAR", "fixed")
+        client.must("COPY", "fixed", "one")
+        client.must("BF.ADD", "one", "a")
+        client.must("BF.MERGE", "fixed", "one")
+        self.assertEqual(client.must("BF.EXISTS", "fixed", "a"), 1)
+        self.assertEqual(*(client.must("BF.INFO", key, "SIZE") for key in ("fixed", "one")))
+        client.must("RESTORE", "again", 0, client.must("DUMP", "one"))
+        self.assertEqual(*(client.must("DEBUG", "DIGEST-VALUE", key) for key in ("again", "one")))
 
     def test_filters_of_one_old_seed_are_merged_wherever_they_were_made(self):
         client = self.start().client()

@@ -65,62 +65,64 @@ Result<BlockedSlice> BlockedSlice::from_image(Image source) {
   return BlockedSlice(std::move(blocks), static_cast<unsigned>(more) + 1);
 }
 
-bool BlockedSlice::may_contain_more(Digest digest) const noexcept {
+bool BlockedSliceLayout::may_contain_more(const Ops& ops, const std::uint64_t* words, Shape shape,
+                                          Digest digest) noexcept {
   bool has_all = true;
-  for (unsigned block = 1; has_all && block < per_key_; ++block) {
-    has_all = BlockedBloom::may_contain(probes::block_digest(digest, block));
+  for (unsigned block = 1; has_all && block < shape.per_key; ++block) {
+    has_all = BlockedLayout::may_contain(ops, words, shape.blocks, probes::block_digest(digest, block));
   }
   return has_all;
 }
 
-bool BlockedSlice::observe_all(Digest digest) noexcept {
+bool BlockedSliceLayout::observe_all(const Ops& ops, std::uint64_t* words, Shape shape, Digest digest) noexcept {
   bool seen = true;
-  for (unsigned block = 0; block < per_key_; ++block) {
-    seen &= BlockedLayout::observe(ops(), words(), shape(), probes::block_digest(digest, block));
-  }
-  if (!seen) {
-    image().add_keys(1);
+  for (unsigned block = 0; block < shape.per_key; ++block) {
+    seen &= BlockedLayout::observe(ops, words, shape.blocks, probes::block_digest(digest, block));
   }
   return seen;
 }
 
-void BlockedSlice::prefetch(Digest digest, unsigned first_block) const noexcept {
-  for (unsigned block = first_block; block < per_key_; ++block) {
-    prefetch_line(words() + probes::block_index(probes::block_digest(digest, block), shape()) * probes::kBlockLanes);
+void BlockedSliceLayout::prefetch(const std::uint64_t* words, Shape shape, Digest digest,
+                                  unsigned first_block) noexcept {
+  for (unsigned block = first_block; block < shape.per_key; ++block) {
+    prefetch_line(words + probes::block_index(probes::block_digest(digest, block), shape.blocks) * probes::kBlockLanes);
   }
 }
 
-void BlockedSlice::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-  BlockedBloom::may_contain(digests, outcomes);
-  if (per_key_ == 1) {
+void BlockedSliceLayout::may_contain(const Ops& ops, const std::uint64_t* words, Shape shape,
+                                     std::span<const Digest> digests, bool* outcomes) noexcept {
+  ops.may_contain(words, shape.blocks, digests.data(), digests.size(), outcomes);
+  if (shape.per_key == 1) {
     return;
   }
   in_windows(digests.size(), [&](std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
       if (outcomes[i]) {
-        prefetch(digests[i], 1);
+        prefetch(words, shape, digests[i], 1);
       }
     }
     for (std::size_t i = first; i < end; ++i) {
-      outcomes[i] = outcomes[i] && may_contain_more(digests[i]);
+      outcomes[i] = outcomes[i] && may_contain_more(ops, words, shape, digests[i]);
     }
   });
 }
 
-void BlockedSlice::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
-  if (per_key_ == 1) {
-    BlockedBloom::observe(digests, seen);
-    return;
+std::uint64_t BlockedSliceLayout::observe(const Ops& ops, std::uint64_t* words, Shape shape,
+                                          std::span<const Digest> digests, bool* seen) noexcept {
+  if (shape.per_key == 1) {
+    return ops.observe(words, shape.blocks, digests.data(), digests.size(), seen);
   }
-  MANKAI_ASSERT(digests.size() == seen.size());
+  std::uint64_t fresh = 0;
   in_windows(digests.size(), [&](std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
-      prefetch(digests[i], 0);
+      prefetch(words, shape, digests[i], 0);
     }
     for (std::size_t i = first; i < end; ++i) {
-      seen[i] = observe_all(digests[i]);
+      seen[i] = observe_all(ops, words, shape, digests[i]);
+      fresh += seen[i] ? 0U : 1U;
     }
   });
+  return fresh;
 }
 
 Result<void> BlockedSlice::merge(const BlockedSlice& other) {

@@ -22,6 +22,7 @@
 #include <span>
 #include <utility>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/parts/growth.hpp"
@@ -35,10 +36,37 @@ struct BlockedSliceSize {
 };
 
 /// One block per key with a bound other than `gradual`, down to a rate of 6e-5, and where 1 KiB is enough with one:
-/// such filters need few lines, and the Redis module keeps them without headers. Errors: as blocked_bloom_blocks.
+/// a key's blocks would often be one and the same there, and the rate higher. Errors: as blocked_bloom_blocks.
 [[nodiscard]] Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound);
 /// The rate of such a sub-filter that has `keys` keys.
 [[nodiscard]] double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexcept;
+
+/// Where a key's bits are in a sub-filter, wherever its words are. Batches: shapes digests[c], outcomes[c].
+struct BlockedSliceLayout {
+  using Shape = BlockedSliceSize;
+  using Ops = BlockedLayout::Ops;
+
+  [[gnu::always_inline]] static bool may_contain(const Ops& ops, const std::uint64_t* words, Shape shape,
+                                                 Digest digest) noexcept {
+    return BlockedLayout::may_contain(ops, words, shape.blocks, digest) &&
+           (shape.per_key == 1 || may_contain_more(ops, words, shape, digest));
+  }
+  [[gnu::always_inline]] static bool observe(const Ops& ops, std::uint64_t* words, Shape shape,
+                                             Digest digest) noexcept {
+    return shape.per_key == 1 ? BlockedLayout::observe(ops, words, shape.blocks, digest)
+                              : observe_all(ops, words, shape, digest);
+  }
+  static void may_contain(const Ops& ops, const std::uint64_t* words, Shape shape, std::span<const Digest> digests,
+                          bool* outcomes) noexcept;
+  /// Returns how many were new.
+  static std::uint64_t observe(const Ops& ops, std::uint64_t* words, Shape shape, std::span<const Digest> digests,
+                               bool* seen) noexcept;
+
+ private:
+  static bool may_contain_more(const Ops& ops, const std::uint64_t* words, Shape shape, Digest digest) noexcept;
+  static bool observe_all(const Ops& ops, std::uint64_t* words, Shape shape, Digest digest) noexcept;
+  static void prefetch(const std::uint64_t* words, Shape shape, Digest digest, unsigned first_block) noexcept;
+};
 
 /// See the top of this file. Threads: as BlockedBloom; a reader beside the writer may see a part of a new key.
 class BlockedSlice : public BlockedBloom {
@@ -55,12 +83,24 @@ class BlockedSlice : public BlockedBloom {
   [[nodiscard]] static Result<BlockedSlice> from_image(Image source);
 
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {
-    return BlockedBloom::may_contain(digest) && (per_key_ == 1 || may_contain_more(digest));
+    return BlockedSliceLayout::may_contain(ops(), words(), size(), digest);
   }
-  bool observe(Digest digest) noexcept { return per_key_ == 1 ? BlockedBloom::observe(digest) : observe_all(digest); }
+  bool observe(Digest digest) noexcept {
+    const bool seen = BlockedSliceLayout::observe(ops(), words(), size(), digest);
+    if (!seen) {
+      image().add_keys(1);
+    }
+    return seen;
+  }
   void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
-  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
-  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(digests.size() == outcomes.size());
+    BlockedSliceLayout::may_contain(ops(), words(), size(), digests, outcomes.data());
+  }
+  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+    MANKAI_ASSERT(digests.size() == seen.size());
+    image().add_keys(BlockedSliceLayout::observe(ops(), words(), size(), digests, seen.data()));
+  }
   /// These set one block per key.
   void insert_concurrent(Digest digest) = delete;
   void observe_concurrent(std::span<const Digest> digests, std::span<bool> seen) = delete;
@@ -68,21 +108,16 @@ class BlockedSlice : public BlockedBloom {
 
   [[nodiscard]] Result<void> merge(const BlockedSlice& other);
 
+  [[nodiscard]] BlockedSliceSize size() const noexcept { return {.blocks = shape(), .per_key = per_key_}; }
   [[nodiscard]] unsigned blocks_per_key() const noexcept { return per_key_; }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return per_key_ * BlockedBloom::probes_per_key(); }
   [[nodiscard]] double keys_estimate() const noexcept { return BlockedBloom::keys_estimate() / per_key_; }
   [[nodiscard]] double lines_per_key() const noexcept { return per_key_; }
   [[nodiscard]] double fpr_estimate() const noexcept;
-  [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept {
-    return blocked_slice_fpr(keys, {.blocks = shape(), .per_key = per_key_});
-  }
+  [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept { return blocked_slice_fpr(keys, size()); }
 
  private:
   BlockedSlice(BlockedBloom blocks, unsigned per_key) noexcept : BlockedBloom(std::move(blocks)), per_key_(per_key) {}
-
-  [[nodiscard]] bool may_contain_more(Digest digest) const noexcept;
-  bool observe_all(Digest digest) noexcept;
-  void prefetch(Digest digest, unsigned first_block) const noexcept;
 
   unsigned per_key_;
 };

@@ -109,7 +109,8 @@ TEST(BlockedSlice, of_an_earlier_version_keeps_one_block_per_key) {
   Random random(2);
   const auto members = random.digests(1000);
   earlier.insert(std::span(members));
-  auto filter = ScalableBloom::create_with(options, earlier.cells(), earlier.keys_inserted()).value();
+  auto filter =
+      ScalableBloom::create_with(options, {.blocks = blocks}, earlier.cells(), earlier.keys_inserted()).value();
   const auto again = ScalableBloom::from_bytes(filter.to_bytes());
   ASSERT_TRUE(again.has_value()) << again.error().detail;
   EXPECT_EQ(again->slice(0).blocks_per_key(), 1U);

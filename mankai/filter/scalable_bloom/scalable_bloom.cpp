@@ -113,15 +113,15 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
   return ScalableBloom(make_parts(make_outer(options, params_of(options.growth)), std::move(first), options.memory));
 }
 
-Result<ScalableBloom> ScalableBloom::create_with(const Options& options, std::span<const std::byte> cells,
-                                                 std::uint64_t keys_inserted) {
+Result<ScalableBloom> ScalableBloom::create_with(const Options& options, const BlockedSliceSize& size,
+                                                 std::span<const std::byte> cells, std::uint64_t keys_inserted) {
   MANKAI_ASSIGN(auto image, Image::create(BlockedSlice::kKind,
                                           {.capacity_keys = options.keys,
                                            .fpr_target = slice_fpr(options.fpr, options.growth, 0),
                                            .hash = options.hash,
                                            .cells_bytes = cells.size()},
                                           options.memory));
-  image.set_params(BlockedBloom::Params{.block_count = cells.size() / kCacheLineBytes});
+  image.set_params(BlockedSlice::Params{.block_count = size.blocks, .more_per_key = size.per_key - 1});
   std::memcpy(image.words().data(), cells.data(), cells.size());
   image.set_keys_inserted(keys_inserted);
   MANKAI_ASSIGN(auto first, BlockedSlice::from_image(std::move(image)));

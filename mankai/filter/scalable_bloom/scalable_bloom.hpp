@@ -54,10 +54,10 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedSlice> {
   };
 
   [[nodiscard]] static Result<ScalableBloom> create(const Options& options);
-  /// Creates a filter whose only slice has the cells and the number of keys of another's, which was created with the
-  /// same options. Errors: as create's.
-  [[nodiscard]] static Result<ScalableBloom> create_with(const Options& options, std::span<const std::byte> cells,
-                                                         std::uint64_t keys_inserted);
+  /// Creates a filter whose only slice has the size, the cells and the number of keys of another's, which was created
+  /// with the same options. Errors: as create's.
+  [[nodiscard]] static Result<ScalableBloom> create_with(const Options& options, const BlockedSliceSize& size,
+                                                         std::span<const std::byte> cells, std::uint64_t keys_inserted);
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
 
   [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }

@@ -11,11 +11,11 @@
 namespace mankai::redis {
 std::size_t TinyBloom::cells_for(const ScalableBloom& filter) noexcept {
   const auto& slice = filter.slice(0);
-  if (filter.slice_count() != 1 || slice.cells_bytes() > kMostCells || slice.blocks_per_key() != 1) {
+  if (filter.slice_count() != 1 || slice.cells_bytes() > kMostCells) {
     return 0;
   }
   const Growth growth = filter.growth();
-  const bool is_usual = growth.tightening == kTightening &&
+  const bool is_usual = (growth.tightening == kTightening || growth.tightening == kNothingLeft) &&
                         growth.factor <= std::numeric_limits<std::uint16_t>::max() &&
                         slice.fpr_target() == slice_fpr(filter.fpr_target(), growth, 0) &&
                         filter.canonical_version() == 0 && slice.canonical_version() == 0;
@@ -34,7 +34,9 @@ TinyBloom::TinyBloom(const ScalableBloom& filter, std::span<std::byte> place) no
       hash_kind_(filter.hash().kind),
       bound_(filter.growth().bound),
       lines_(static_cast<std::uint8_t>(place.size() / kCacheLineBytes)),
-      cells_offset_(static_cast<std::uint8_t>(place.data() - reinterpret_cast<std::byte*>(this))) {
+      blocks_per_key_(static_cast<std::uint8_t>(filter.slice(0).blocks_per_key())),
+      cells_offset_(static_cast<std::uint8_t>(place.data() - reinterpret_cast<std::byte*>(this))),
+      leaves_nothing_(filter.growth().tightening == kNothingLeft) {
   std::memcpy(place.data(), filter.slice(0).cells().data(), place.size());
   count_engine_bytes(static_cast<std::ptrdiff_t>(cells_bytes()));
 }
@@ -46,7 +48,7 @@ ScalableBloom::Options TinyBloom::options(const Memory& memory) const noexcept {
 }
 
 Result<ScalableBloom> TinyBloom::full() const {
-  return ScalableBloom::create_with(options(engine_memory()), cells(), keys_inserted_);
+  return ScalableBloom::create_with(options(engine_memory()), size(), cells(), keys_inserted_);
 }
 
 Result<ScalableBloom> TinyBloom::create_like(const Memory& memory) const {
@@ -64,11 +66,12 @@ ImageParts TinyBloom::parts() const {
 }
 
 Growth TinyBloom::growth() const noexcept {
-  return {.factor = growth_factor_, .tightening = kTightening, .bound = bound_};
+  return {.factor = growth_factor_, .tightening = leaves_nothing_ ? kNothingLeft : kTightening, .bound = bound_};
 }
 
 double TinyBloom::fpr_estimate() const noexcept {
-  return 0 - std::expm1(std::log1p(-kernel::mean_block_fpr(words(), lines_)));  // as a ScalableBloom sums its slices'
+  const double fpr = std::pow(kernel::mean_block_fpr(words(), lines_), blocks_per_key_);
+  return 0 - std::expm1(std::log1p(-fpr));  // as a ScalableBloom sums its slices'
 }
 
 }  // namespace mankai::redis

@@ -27,10 +27,11 @@ namespace mankai::redis {
 
 class TinyBloom {
  public:
-  /// From about 700 items at 1% on, a filter's headers are less than a quarter of its memory.
-  static constexpr std::size_t kMostCells = 1024;
-  /// Of all filters that this module makes.
+  /// From about 5600 items at 1% on, a filter's headers are less than a tenth of its memory.
+  static constexpr std::size_t kMostCells = 8192;
+  /// Of all filters that this module makes, but those that do not grow and leave nothing of their rate to others.
   static constexpr double kTightening = 0.5;
+  static constexpr double kNothingLeft = 0x1p-60;
 
   /// Its only sub-filter.
   class Slice {
@@ -41,7 +42,8 @@ class TinyBloom {
     [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
     [[nodiscard]] double fpr_target() const noexcept { return slice_fpr(filter_.fpr_target(), filter_.growth(), 0); }
     [[nodiscard]] std::size_t cells_bytes() const noexcept { return filter_.cells_bytes(); }
-    [[nodiscard]] unsigned probes_per_key() const noexcept { return probes::kBlockLanes; }
+    [[nodiscard]] unsigned blocks_per_key() const noexcept { return filter_.blocks_per_key_; }
+    [[nodiscard]] unsigned probes_per_key() const noexcept { return blocks_per_key() * probes::kBlockLanes; }
 
    private:
     const TinyBloom& filter_;
@@ -79,20 +81,20 @@ class TinyBloom {
   }
 
   [[nodiscard, gnu::always_inline]] bool may_contain(Digest digest) const noexcept {
-    return BlockedLayout::may_contain(ops(), words(), lines_, digest);
+    return BlockedSliceLayout::may_contain(ops(), words(), size(), digest);
   }
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-    ops().may_contain(words(), lines_, digests.data(), digests.size(), outcomes.data());
+    BlockedSliceLayout::may_contain(ops(), words(), size(), digests, outcomes.data());
   }
   // Pre: as many keys as digests have room.
   [[gnu::always_inline]] bool observe(Digest digest) noexcept {
-    const bool seen = BlockedLayout::observe(ops(), words(), lines_, digest);
+    const bool seen = BlockedSliceLayout::observe(ops(), words(), size(), digest);
     keys_inserted_ += seen ? 0U : 1U;
     return seen;
   }
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
     keys_inserted_ +=
-        static_cast<std::uint32_t>(ops().observe(words(), lines_, digests.data(), digests.size(), seen.data()));
+        static_cast<std::uint32_t>(BlockedSliceLayout::observe(ops(), words(), size(), digests, seen.data()));
   }
 
   [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash()); }
@@ -119,6 +121,7 @@ class TinyBloom {
   [[nodiscard]] std::uint64_t* words() noexcept {
     return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(this) + cells_offset_);
   }
+  [[nodiscard]] BlockedSliceSize size() const noexcept { return {.blocks = lines_, .per_key = blocks_per_key_}; }
   [[nodiscard]] std::span<const std::byte> cells() const noexcept {
     return std::as_bytes(std::span(words(), cells_bytes() / sizeof(std::uint64_t)));
   }
@@ -132,7 +135,9 @@ class TinyBloom {
   HashKind hash_kind_{};
   FprBound bound_{};
   std::uint8_t lines_ = 0;
+  std::uint8_t blocks_per_key_ = 0;
   std::uint8_t cells_offset_ = 0;
+  bool leaves_nothing_ = false;
 };
 
 }  // namespace mankai::redis

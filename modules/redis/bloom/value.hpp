@@ -5,7 +5,8 @@
 ///
 /// Slice i of a filter that grows has the rate error / ((i+1) (i+2)), so that the whole stays below the error: that is
 /// RedisBloom's rate in the first slice, and many slices take less memory than with its error / 2^(i+1), which filters
-/// of older dumps keep. A nonscaling filter is one slice with the rate `error`.
+/// of older dumps keep. A nonscaling filter is one slice with the rate `error`,
+/// or with half of it where that takes less memory, since keys have several blocks then.
 ///
 /// A deletable filter counts each addition, also of a key that is found: the key may be a false positive, and without a
 /// unit of its own it would be lost when the keys that it was mistaken for are removed. So a key must be removed as
@@ -51,8 +52,9 @@ struct BloomSettings {
   std::uint32_t expansion = 0;  ///< keys of each slice divided by those of the one before; unused if nonscaling
   bool is_nonscaling = false;
   bool is_deletable = false;
-  FprBound bound = FprBound::gradual;  ///< unused if nonscaling, and by cuckoo filters
-  Duration max_ttl{};                  ///< 0: items do not expire
+  /// If nonscaling: only `gradual` has several blocks per key at low rates. Unused by cuckoo filters.
+  FprBound bound = FprBound::gradual;
+  Duration max_ttl{};  ///< 0: items do not expire
   Duration ttl_resolution{};
   HashSpec hash;
   // Of valkey-bloom's filters.
