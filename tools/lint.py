@@ -201,7 +201,7 @@ def check_links(root, paths):
 
 # What people read says it in the words of the field: (pattern, what to say instead).
 WORDS = [(re.compile(pattern, re.IGNORECASE), say) for pattern, say in [
-    (r"\bstrangers?\b", "absent key"),
+    (r"\bstrangers?\b|\bstrange (?:keys?|items?|ones?)\b", "absent key"),
     (r"\bunless given\b", "[default: X]"),
     (r"\bthat (is|are) none\b", "invalid, or no match"),
     (r"\bend of the (process|machine)\b|\b(process|machine)'s end\b", "process crash; power loss"),

@@ -110,7 +110,7 @@ template <class Grown, class Flat>
 void growing_misses_paired(benchmark::State& state) {
   const Grown grown = filled<Grown>();
   const Flat flat = filled<Flat>();
-  const auto strange = absent_keys(kBatch);
+  const auto absent = absent_keys(kBatch);
   const auto outcomes = std::make_unique<bool[]>(kTurn);
   const std::span<bool> answers(outcomes.get(), kTurn);
   std::size_t turn = 0;
@@ -118,7 +118,7 @@ void growing_misses_paired(benchmark::State& state) {
   std::vector<double> grown_times;
   std::vector<double> flat_times;
   for (auto _ : state) {
-    const auto asked = std::span(strange).subspan(turn++ % (kBatch / kTurn) * kTurn, kTurn);
+    const auto asked = std::span(absent).subspan(turn++ % (kBatch / kTurn) * kTurn, kTurn);
     grown_times.push_back(ask_seconds(grown, asked, answers));
     flat_times.push_back(ask_seconds(flat, asked, answers));
     ratios.push_back(grown_times.back() / flat_times.back());

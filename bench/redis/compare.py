@@ -193,10 +193,10 @@ class Measures:
             client.must("BF.RESERVE", "f", FPR, 1000, "EXPANSION", 2)
             send(client, batches("BF.MADD", 0, 2_000_000))
             (slices,) = client.must("BF.INFO", "f", "FILTERS")
-            known = cost(client, "bf.exists", singles("BF.EXISTS", 0, SINGLES), SINGLES, PIPELINED)
-            strange = cost(client, "bf.exists", singles("BF.EXISTS", 5_000_000, SINGLES), SINGLES, PIPELINED)
+            present = cost(client, "bf.exists", singles("BF.EXISTS", 0, SINGLES), SINGLES, PIPELINED)
+            absent = cost(client, "bf.exists", singles("BF.EXISTS", 5_000_000, SINGLES), SINGLES, PIPELINED)
             many = cost(client, "bf.mexists", batches("BF.MEXISTS", 1_900_000, 200_000), 200_000)
-            return {"grown: sub-filters": slices, "grown: exists, known": known, "grown: exists, strange": strange,
+            return {"grown: sub-filters": slices, "grown: exists, present": present, "grown: exists, absent": absent,
                     "grown: mexists": many, "limit: exists, one line": line}
 
     def single(self):
@@ -288,7 +288,7 @@ class Measures:
 
             found = {"insert, empty to half full": insert(0, 5 * tenth), "add, half full": single("ADD", 5 * tenth),
                      "insert, 0.6 to 0.9": insert(6 * tenth, 3 * tenth), "add, 0.9 to full": single("ADD", 9 * tenth),
-                     "exists, known": single("EXISTS", 2 * tenth), "exists, absent": single("EXISTS", 5_000_000),
+                     "exists, present": single("EXISTS", 2 * tenth), "exists, absent": single("EXISTS", 5_000_000),
                      "mexists": cost(client, "cf.mexists", batches("CF.MEXISTS", count // 2, count), count)}
             info = client.must("CF.INFO", "f")
             return {f"CF, {prefix}: {name}": value for name, value in found.items()} | {
@@ -412,7 +412,7 @@ TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd"
            "BGSAVE: bytes copied": 0.5, "memory: CF, 0.7%": 1.0, "memory: CF, 3%": 1.0}
 TARGETS |= {f"CF, {prefix}: {name}": 0.8 for prefix in ("defaults", "0.7%", "3%")
             for name in ("insert, empty to half full", "insert, 0.6 to 0.9", "add, half full", "add, 0.9 to full",
-                         "exists, known", "exists, absent", "mexists")}
+                         "exists, present", "exists, absent", "mexists")}
 TARGETS |= {f"CMS, {size}: {name} ×100": 0.8 for size in ("56 KB", "140 MB") for name in ("incrby", "query")}
 TARGETS |= {f"TOPK, {shape}: {name} ×100": 0.8 for shape in ("115 KB", "defaults") for name in ("add", "incrby")}
 TARGETS |= {f"memory: TOPK, {shape}": 1.0 for shape in ("115 KB", "defaults")}

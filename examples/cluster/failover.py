@@ -289,9 +289,9 @@ class Story:
         lost = self.mankai("check", "--absent", self.address(), items=self._acknowledged)
         if lost:
             raise AssertionError(f"{len(lost)} acknowledged items are lost, such as {lost[0]}")
-        strange = [f"https://example.com/absent/{number}" for number in range(10_000)]
-        found = len(strange) - len(self.mankai("check", "--absent", self.address(), items=strange))
-        self.say(f"all {len(self._acknowledged):,} acknowledged items answer yes; of {len(strange):,} absent ones {found} do")
+        absent = [f"https://example.com/absent/{number}" for number in range(10_000)]
+        found = len(absent) - len(self.mankai("check", "--absent", self.address(), items=absent))
+        self.say(f"all {len(self._acknowledged):,} acknowledged items answer yes; of {len(absent):,} absent ones {found} do")
 
     def address(self):
         port = next(node.port for node in self._nodes if node.is_running())

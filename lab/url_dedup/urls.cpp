@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostRounds = 64;
 constexpr std::uint64_t kHost = 0;
 constexpr std::uint64_t kDirectory = 1;
 constexpr std::uint64_t kPage = 2;
-constexpr std::uint64_t kStrange = 3;
+constexpr std::uint64_t kUnseen = 3;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, kQueryClasses.size()> kNames = {
     {{"all-new", "all segments new"},
@@ -86,11 +86,11 @@ bool Site::absent_key(QueryClass query, std::uint64_t known, std::uint64_t numbe
   switch (query) {
     case QueryClass::all_new:
       for (std::size_t level = 0; level < kLevels; ++level) {
-        url[level] = word(kStrange, drawn * kLevels + level);
+        url[level] = word(kUnseen, drawn * kLevels + level);
       }
       return true;
     // In a/x/x the XOR leaves host and page alone, which ties the answers of the last level and the last array.
-    case QueryClass::new_last: url[3] = word(kStrange, drawn * kLevels + 3); return !repeats;
+    case QueryClass::new_last: url[3] = word(kUnseen, drawn * kLevels + 3); return !repeats;
     case QueryClass::recombined: {
       const bool is_member = url[0] == other[0] && url[1] == other[1];
       url[2] = other[2];
