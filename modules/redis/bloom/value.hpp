@@ -5,8 +5,8 @@
 ///
 /// Slice i of a filter that grows has the rate error / ((i+1) (i+2)), so that the whole stays below the error: that is
 /// RedisBloom's rate in the first slice, and many slices take less memory than with its error / 2^(i+1), which filters
-/// of older dumps keep. A nonscaling filter is one slice with the rate `error`, or with half of it where that takes less
-/// memory, since keys have several blocks then.
+/// of older dumps keep. A nonscaling filter is one slice with the rate `error`, or with half of it where that takes
+/// less memory, since keys have several blocks then.
 ///
 /// A deletable filter counts each addition, also of a key that is found: the key may be a false positive, and without a
 /// unit of its own it would be lost when the keys that it was mistaken for are removed. So a key must be removed as
