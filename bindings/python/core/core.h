@@ -6,6 +6,8 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
+#include <structmember.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +55,7 @@ typedef struct Handle {
   Py_ssize_t calls;            /* that run without the interpreter's lock; see mankai_calls_of */
   unsigned forks;              /* that led to the process of the calls */
   bool waits;                  /* single changes wait for the disk, so they release the lock */
+  bool follows_clock;          /* Seen: keys have times; Hot: so has the latest time that is accepted. Set by Python */
 } Handle;
 
 /* Makes an object of a subtype of Handle, which owns the pointer. */
@@ -144,6 +147,14 @@ static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) 
   if (code != MANKAI_OK) {                             \
     return mankai_raise(code);                         \
   }
+
+/* A method of one key with options, which most calls do not give: those call `alone`, without the time of a Python
+ * function; all others call the method `name`, which Python has. */
+PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options,
+                              PyCFunction alone, const char* name);
+
+/* Now, in microseconds since 1970. */
+int64_t mankai_now_us(void);
 
 /* A function of a whole object that may wait for the disk. */
 #define WHOLE(name, call)                                   \
@@ -250,6 +261,9 @@ bool mankai_time_of(PyObject* object, int64_t* time_us);
 
 /* Reads the keyword arguments of files: durability (int), interval, checkpoint interval in microseconds. */
 mankai_file_options mankai_options(unsigned durability, unsigned long long interval_us, int replace);
+
+/* The attribute `_follows_clock` of Seen and Hot. */
+extern PyMemberDef mankai_clock_members[];
 
 int mankai_add_filter(PyObject* module);
 int mankai_add_questions(PyObject* module);

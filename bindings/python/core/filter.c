@@ -106,15 +106,25 @@ static int contains(PyObject* self, PyObject* object) {
   return outcome;
 }
 
-static PyObject* add(PyObject* self, PyObject* object) {
+static PyObject* add_alone(PyObject* self, PyObject* object) {
   ONE_KEY(self, object, mankai_insert_one(pointer, key.data, key.bytes))
   Py_RETURN_NONE;
+}
+
+static PyObject* add(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_with_options(self, arguments, count, options, add_alone, "_add");
 }
 
 static PyObject* observe(PyObject* self, PyObject* object) {
   bool is_seen = false;
   ONE_KEY(self, object, mankai_observe_one(pointer, key.data, key.bytes, &is_seen))
   return PyBool_FromLong(is_seen);
+}
+
+static PyObject* remove_one(PyObject* self, PyObject* object) {
+  mankai_erase_result result = {0};
+  ONE_KEY(self, object, mankai_erase_one(pointer, key.data, key.bytes, &result))
+  return PyLong_FromLong((long)result);
 }
 
 static PyObject* count(PyObject* self, PyObject* object) {
@@ -469,11 +479,14 @@ static PyMethodDef methods[] = {
     {"_to_bytes", to_bytes, METH_NOARGS, NULL},
     {"_save", save, METH_VARARGS, NULL},
     {"_copy", copy, METH_NOARGS, NULL},
-    {"_add", add, METH_O, NULL},
+    {"add", METHOD(add), METH_FASTCALL | METH_KEYWORDS,
+     "add($self, key, /, *, id=None, at=None)\n--\n\n"
+     "Adds a key. id: to remove it by (scalable-counting-bloom). at: its time (decayed-top)."},
     {"observe", observe, METH_O,
      "observe($self, key, /)\n--\n\nAdds a key, and returns whether it was present before.\n\n"
      "True may be wrong with the false-positive rate; False is never wrong, except in kinds whose keys expire or are\n"
      "overwritten by new ones (forgets in kinds())."},
+    {"_remove", remove_one, METH_O, NULL},
     {"_count", count, METH_O, NULL},
     {"_lately", lately, METH_O, NULL},
     {"_recall", recall, METH_VARARGS, NULL},

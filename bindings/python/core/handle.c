@@ -1,5 +1,6 @@
 /* The base of all classes: open and closed, `with`, and what happens to an object that nobody closed. */
 #include <pthread.h>
+#include <time.h>
 
 #include "core.h"
 
@@ -164,6 +165,41 @@ int mankai_add_type(PyObject* module, PyType_Spec* type_spec) {
   const int outcome = PyModule_AddObjectRef(module, strrchr(type_spec->name, '.') + 1, type);
   Py_DECREF(type);
   return outcome;
+}
+
+PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options,
+                              PyCFunction alone, const char* name) {
+  const Py_ssize_t named = options != NULL ? PyTuple_Size(options) : 0;
+  if (alone != NULL && count == 1 && named == 0) {
+    return alone(self, arguments[0]);
+  }
+  PyObject* result = NULL;
+  PyObject* method = PyObject_GetAttrString(self, name);
+  PyObject* unnamed = PyTuple_New(count);
+  PyObject* values = PyDict_New();
+  bool is_ready = method != NULL && unnamed != NULL && values != NULL;
+  for (Py_ssize_t i = 0; is_ready && i < count; ++i) {
+    is_ready = PyTuple_SetItem(unnamed, i, Py_NewRef(arguments[i])) == 0;
+  }
+  for (Py_ssize_t i = 0; is_ready && i < named; ++i) {
+    is_ready = PyDict_SetItem(values, PyTuple_GetItem(options, i), arguments[count + i]) == 0;
+  }
+  if (is_ready) {
+    result = PyObject_Call(method, unnamed, values);
+  }
+  Py_XDECREF(method);
+  Py_XDECREF(unnamed);
+  Py_XDECREF(values);
+  return result;
+}
+
+PyMemberDef mankai_clock_members[] = {{"_follows_clock", T_BOOL, offsetof(Handle, follows_clock), 0, NULL},
+                                      {NULL, 0, 0, 0, NULL}};
+
+int64_t mankai_now_us(void) {
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 mankai_file_options mankai_options(unsigned durability, unsigned long long interval_us, int replace) {

@@ -53,10 +53,17 @@ static int seen_contains(PyObject* self, PyObject* object) {
   return outcome;
 }
 
-static PyObject* seen_observe(PyObject* self, PyObject* object) {
+static PyObject* seen_observe_alone(PyObject* self, PyObject* object) {
   bool is_repeat = false;
-  ONE_KEY(self, object, mankai_seen_observe_one(pointer, key.data, key.bytes, &is_repeat))
+  ONE_KEY(self, object,
+          ((Handle*)self)->follows_clock
+              ? mankai_seen_observe_one_at(pointer, key.data, key.bytes, mankai_now_us(), &is_repeat)
+              : mankai_seen_observe_one(pointer, key.data, key.bytes, &is_repeat))
   return PyBool_FromLong(is_repeat);
+}
+
+static PyObject* seen_observe(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_with_options(self, arguments, count, options, seen_observe_alone, "_observe");
 }
 
 static PyObject* seen_observe_at(PyObject* self, PyObject* arguments) {
@@ -189,7 +196,9 @@ static int is_true(PyObject* self) {
 
 static PyMethodDef seen_methods[] = {
     {"_open", seen_open, METH_VARARGS | METH_CLASS, NULL},
-    {"_observe", seen_observe, METH_O, NULL},
+    {"observe", METHOD(seen_observe), METH_FASTCALL | METH_KEYWORDS,
+     "observe($self, key, /, at=None)\n--\n\n"
+     "Adds a key, and returns whether it was seen before. at: its time, with a window [default: now]."},
     {"_observe_at", seen_observe_at, METH_VARARGS, NULL},
     {"_observe_many", seen_observe_many, METH_VARARGS, NULL},
     {"_contains_many", seen_contains_many, METH_O, NULL},
@@ -203,6 +212,7 @@ static PyMethodDef seen_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot seen_slots[] = {{Py_tp_methods, seen_methods},
+                                   {Py_tp_members, mankai_clock_members},
                                    {Py_sq_contains, seen_contains},
                                    {Py_sq_length, seen_length},
                                    {Py_nb_bool, is_true},
@@ -321,7 +331,17 @@ static PyObject* hot_open(PyObject* type, PyObject* arguments) {
              : mankai_raise(code);
 }
 
-static PyObject* hot_observe(PyObject* self, PyObject* arguments) {
+static PyObject* hot_observe_alone(PyObject* self, PyObject* object) {
+  ONE_KEY(self, object, mankai_hot_observe_one(pointer, key.data, key.bytes, mankai_now_us()))
+  Py_RETURN_NONE;
+}
+
+static PyObject* hot_observe(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_with_options(self, arguments, count, options, ((Handle*)self)->follows_clock ? NULL : hot_observe_alone,
+                             "_observe");
+}
+
+static PyObject* hot_observe_at(PyObject* self, PyObject* arguments) {
   PyObject* object = NULL;
   long long time_us = 0;
   if (!mankai_parse(arguments, "OL", &object, &time_us)) {
@@ -424,7 +444,9 @@ static PyObject* hot_facts(PyObject* self, PyObject* unused) {
 
 static PyMethodDef hot_methods[] = {
     {"_open", hot_open, METH_VARARGS | METH_CLASS, NULL},
-    {"_observe", hot_observe, METH_VARARGS, NULL},
+    {"observe", METHOD(hot_observe), METH_FASTCALL | METH_KEYWORDS,
+     "observe($self, key, /, at=None)\n--\n\nCounts a key once. at: its time [default: now]."},
+    {"_observe_at", hot_observe_at, METH_VARARGS, NULL},
     {"_observe_many", hot_observe_many, METH_VARARGS, NULL},
     {"count", hot_count, METH_O,
      "count($self, key, /)\n--\n\nReturns the decayed count of a key, or its count in the window. Never too low with "
@@ -441,8 +463,10 @@ static PyMethodDef hot_methods[] = {
     {"_facts", hot_facts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot hot_slots[] = {
-    {Py_tp_methods, hot_methods}, {Py_tp_doc, "The part of mankai.Hot that is in C."}, {0, NULL}};
+static PyType_Slot hot_slots[] = {{Py_tp_methods, hot_methods},
+                                  {Py_tp_members, mankai_clock_members},
+                                  {Py_tp_doc, "The part of mankai.Hot that is in C."},
+                                  {0, NULL}};
 
 #define SPEC(class_name, class_slots)                                                     \
   {.name = "mankai._core." class_name,                                                    \

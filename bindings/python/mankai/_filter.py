@@ -24,6 +24,9 @@ class Removal(enum.IntEnum):
     STUCK = 4      #: its counters are saturated
 
 
+_REMOVALS = tuple(Removal)
+
+
 class Count(NamedTuple):
     """Count of a key; never too low, unless saturated."""
 
@@ -220,12 +223,10 @@ class Filter(_core.Filter):
         """
         return many(self._contains_many, keys, out=out)
 
-    def add(self, key: Any, /, *, id: int | None = None, at: Any = None) -> None:
-        """Adds a key. id: to remove it by (scalable-counting-bloom). at: its time (decayed-top)."""
-        if id is None and at is None:
-            self._add(key)
-        else:
-            self.update([key], ids=None if id is None else [id], at=at)
+    def _add(self, key: Any, /, *, id: int | None = None, at: Any = None) -> None:
+        self.update([key], ids=None if id is None else [id], at=at)
+
+    _add.__qualname__ = "Filter.add"  # in errors
 
     def update(self, keys: Any, *, ids: Any = None, at: Any = None) -> int:
         """Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.
@@ -246,12 +247,12 @@ class Filter(_core.Filter):
 
     def remove(self, key: Any, /, *, id: int | None = None) -> Removal:
         """Removes a key once. Remove only keys that were added: removing a false positive makes false negatives of others."""
-        return self.remove_many([key], ids=None if id is None else [id])[0]
+        return _REMOVALS[self._remove(key)] if id is None else self.remove_many([key], ids=[id])[0]
 
     def remove_many(self, keys: Any, *, ids: Any = None) -> list[Removal]:
         """Removes each key once, in order."""
         keys = prepare(keys) if is_array(keys) else list(keys)
-        return [Removal(one) for one in self._remove_many(keys, ids_of(ids))]
+        return [_REMOVALS[one] for one in self._remove_many(keys, ids_of(ids))]
 
     def count(self, key: Any, /) -> Count:
         """Returns how often a key was added; for kinds that count."""

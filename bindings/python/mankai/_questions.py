@@ -53,24 +53,21 @@ class Seen(_core.Seen):
         made = cls._open(path, kind, given("keys", keys, index), given("fpr", fpr), hash, seed, given("window", window, duration_us),
                          0 if canonical is None else 1 if canonical else 2, durability_code(durability),
                          given("interval", interval, duration_us), sharing_code)
-        made._has_window = made._facts()["window_us"] != 0
+        made._follows_clock = made._facts()["window_us"] != 0
         made.path = None if path is None else os.fspath(path)
         return made
 
-    _has_window = False
+    def _observe(self, key: Any, /, at: Any = None) -> bool:
+        return self.observe(key) if at is None else self._observe_at(key, microseconds(at))
 
-    def observe(self, key: Any, /, at: Any = None) -> bool:
-        """Adds a key, and returns whether it was seen before. at: its time, with a window [default: now]."""
-        if self._has_window:
-            return self._observe_at(key, now_us() if at is None else microseconds(at))
-        return self._observe(key) if at is None else self._observe_at(key, microseconds(at))
+    _observe.__qualname__ = "Seen.observe"  # in errors
 
     def observe_many(self, keys: Any, at: Any = None, *, out: Any = None) -> Any:
         """Adds keys in order, and returns per key whether it was seen before, also earlier in the call.
 
         A list for lists and iterables, else a bool array of shape (n,). at: one time, or one per key.
         """
-        if at is None and not self._has_window:
+        if at is None and not self._follows_clock:
             return many(lambda chunk: self._observe_many(chunk, None), keys, out=out)
         if at is None:
             at = now_us() / 1e6
@@ -248,12 +245,12 @@ class Hot(_core.Hot):
         return made
 
     _accept_future: int | None = None
-    _has_limit = False  # that must follow the clock
 
-    def observe(self, key: Any, /, at: Any = None) -> None:
-        """Counts a key once. at: its time [default: now]."""
+    def _observe(self, key: Any, /, at: Any = None) -> None:
         self._limit_future(at)
-        self._observe(key, now_us() if at is None else microseconds(at))
+        self._observe_at(key, now_us() if at is None else microseconds(at))
+
+    _observe.__qualname__ = "Hot.observe"  # in errors
 
     def observe_many(self, keys: Any, at: Any = None) -> None:
         """Counts keys in order. at: one time, or an array of shape (n,): seconds, datetimes or numpy.datetime64."""
@@ -268,8 +265,8 @@ class Hot(_core.Hot):
     update = observe_many
 
     def _limit_future(self, at: Any) -> None:
-        if self._accept_future is not None and (at is not None or self._has_limit):
-            self._has_limit = True
+        if self._accept_future is not None and (at is not None or self._follows_clock):
+            self._follows_clock = True
             self._accept_until(min(now_us() + self._accept_future, 2**63 - 1))
 
     def top(self, n: int = 20) -> list[Entry]:

@@ -7,6 +7,7 @@ import copy
 import ctypes
 import datetime
 import errno
+import inspect
 import os
 import pathlib
 import pickle
@@ -138,6 +139,29 @@ class KeysTest(unittest.TestCase):
             made = mankai.Filter.create(keys=1000)
             with self.assertRaises(mankai.Closed):
                 call()
+
+    def test_a_single_key_with_and_without_options(self):
+        f = mankai.Filter("scalable-counting-bloom:keys=1000,fpr=0.01")
+        windowed, hot = mankai.Seen(keys=1000, window=3600), mankai.Hot()
+        f.add("a")
+        f.add("b", id=None, at=None)
+        f.add("c", id=7)
+        self.assertEqual([f.remove(key) for key in "ab"] + [f.remove("c", id=7), f.remove("c")],
+                         [mankai.Removal.REMOVED] * 3 + [mankai.Removal.ABSENT])
+        before = time.time()
+        self.assertEqual([windowed.observe("a"), windowed.observe("a", None), windowed.observe("a", at=None)], [False, True, True])
+        self.assertEqual([hot.observe("a"), hot.observe("a", None), hot.observe("a", at=before)], [None] * 3)
+        self.assertLess(abs(hot.now.timestamp() - before), 60)
+        self.assertTrue(windowed.observe("a", at=time.time() + 1))
+        methods = {"Filter.add": (f.add, "(key, /, *, id=None, at=None)"), "Seen.observe": (windowed.observe, "(key, /, at=None)"),
+                   "Hot.observe": (hot.observe, "(key, /, at=None)")}
+        for name, (method, signature) in methods.items():
+            self.assertEqual(str(inspect.signature(method)), signature)
+            for arguments, options in (((), {}), ((), {"at": 1}), (("a", 1, 2), {}), (("a",), {"unknown": 1})):
+                with self.assertRaisesRegex(TypeError, name.replace(".", r"\.")):
+                    method(*arguments, **options)
+            with self.assertRaises(TypeError):
+                method(["a", "b"])
 
     def test_keys_have_ids_or_times(self):
         with self.assertRaisesRegex(TypeError, "not both"):
