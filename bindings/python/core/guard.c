@@ -102,6 +102,31 @@ static PyObject* answer_of(PyObject* self, PyObject* object) {
   return PyLong_FromLong(answer);
 }
 
+static int contains(PyObject* self, PyObject* object) {
+  mankai_guard_answer answer = MANKAI_GUARD_OK;
+  Key key;
+  mankai_guard* guard = pointer_and_key(self, object, &key);
+  if (guard == NULL) {
+    return -1;
+  }
+  const int code = mankai_guard_check(guard, key.data, key.bytes, &answer, NULL, 0, NULL);
+  release_key(&key);
+  if (code != MANKAI_OK) {
+    mankai_raise(code);
+    return -1;
+  }
+  return answer == MANKAI_GUARD_BLOCKED || answer == MANKAI_GUARD_INVALID;
+}
+
+static PyObject* blocked_alone(PyObject* self, PyObject* object) {
+  const int outcome = contains(self, object);
+  return outcome >= 0 ? PyBool_FromLong(outcome) : NULL;
+}
+
+static PyObject* blocked(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_with_options(self, arguments, count, options, blocked_alone, "_blocked");
+}
+
 static int check_keys(Many* many, const mankai_key* keys, size_t first, size_t count) {
   return mankai_guard_check_many(many->pointer, keys, count, (mankai_guard_answer*)many->results + first);
 }
@@ -200,6 +225,9 @@ static PyMethodDef methods[] = {
     {"to_bytes", to_bytes, METH_NOARGS, "to_bytes($self, /)\n--\n\nReturns the content of a guard's file."},
     {"_save", save, METH_VARARGS, NULL},
     {"_check", check, METH_O, NULL},
+    {"blocked", METHOD(blocked), METH_FASTCALL | METH_KEYWORDS,
+     "blocked($self, url, /, *, invalid=True)\n--\n\n"
+     "Returns whether a URL is blocked; `invalid` is the answer for a text that is not a URL with a host."},
     {"_answer", answer_of, METH_O, NULL},
     {"_answers", answers_of, METH_O, NULL},
     {"_change", change, METH_VARARGS, NULL},
@@ -212,8 +240,10 @@ static PyMethodDef methods[] = {
     {"_exceptions", exceptions, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {
-    {Py_tp_methods, methods}, {Py_tp_doc, "The part of mankai.Guard that is in C."}, {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_methods, methods},
+                              {Py_sq_contains, contains},
+                              {Py_tp_doc, "The part of mankai.Guard that is in C."},
+                              {0, NULL}};
 
 /* ---- Builder ---- */
 

@@ -124,10 +124,11 @@ class Guard(_core.Guard):
         answer, rule = self._check(url)
         return Verdict(_ANSWERS[answer], rule)
 
-    def blocked(self, url: Any, /, *, invalid: bool = True) -> bool:
-        """Returns whether a URL is blocked; `invalid` is the answer for a text that is not a URL with a host."""
+    def _blocked(self, url: Any, /, *, invalid: bool = True) -> bool:
         answer = self._answer(url)
         return answer == 1 or (answer == 3 and invalid)
+
+    _blocked.__qualname__ = "Guard.blocked"  # in errors
 
     def blocked_many(self, urls: Any, *, invalid: bool = True) -> Any:
         """Returns per URL whether it is blocked: a list for lists and iterables, else a bool array of shape (n,)."""
@@ -141,9 +142,6 @@ class Guard(_core.Guard):
     def check_many(self, urls: Any) -> list[Answer]:
         """Returns the answer per URL."""
         return [_ANSWERS[one] for chunk in batches(urls) for one in self._answers(chunk)]
-
-    def __contains__(self, url: Any) -> bool:
-        return self.blocked(url)
 
     def add(self, *rules: str, id: int = 0) -> int:
         """Adds rules under an id and returns how many are new. A file is written once per call.

@@ -154,7 +154,8 @@ class KeysTest(unittest.TestCase):
         self.assertLess(abs(hot.now.timestamp() - before), 60)
         self.assertTrue(windowed.observe("a", at=time.time() + 1))
         methods = {"Filter.add": (f.add, "(key, /, *, id=None, at=None)"), "Seen.observe": (windowed.observe, "(key, /, at=None)"),
-                   "Hot.observe": (hot.observe, "(key, /, at=None)")}
+                   "Hot.observe": (hot.observe, "(key, /, at=None)"),
+                   "Guard.blocked": (mankai.Guard().blocked, "(url, /, *, invalid=True)")}
         for name, (method, signature) in methods.items():
             self.assertEqual(str(inspect.signature(method)), signature)
             for arguments, options in (((), {}), ((), {"at": 1}), (("a", 1, 2), {}), (("a",), {"unknown": 1})):
