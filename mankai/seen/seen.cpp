@@ -128,6 +128,15 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<boo
   return observe_new(keys, seen);
 }
 
+Result<void> Seen::observe(std::string_view key, bool& seen) {
+  AnyFilter* const memory = kept_.memory();
+  if (memory == nullptr || rotating() != nullptr) {
+    return observe({&key, 1}, {&seen, 1});
+  }
+  MANKAI_ASSIGN(seen, memory->observe(key));
+  return {};
+}
+
 Result<void> Seen::observe(const Change& change, std::span<bool> seen) {
   Store* const store = kept_.store();
   return store != nullptr ? store->change(change, {.seen = seen}) : kept_.memory()->apply(change, {.seen = seen});
@@ -167,6 +176,9 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
         fresh.push_back(keys[i]);
         places.push_back(i);
       }
+    }
+    if (fresh.empty()) {
+      continue;
     }
     const auto outcomes = std::make_unique<bool[]>(fresh.size());
     MANKAI_TRY(observe_new(fresh, {outcomes.get(), fresh.size()}));

@@ -76,7 +76,8 @@ class Seen {
   /// else as Store::observe. Throws std::bad_alloc if a growing filter cannot grow; a memory without a file is then
   /// unchanged.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
-  [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
+  /// Cost: without a file less than half of a batch of one key.
+  [[nodiscard]] Result<void> observe(std::string_view key, bool& seen);
   /// As observe of the keys of which a ChangeEncoder of filter() made the change. Pre: an insert; no window; not with
   /// Sharing::processes.
   [[nodiscard]] Result<void> observe(const Change& change, std::span<bool> seen);
