@@ -139,9 +139,11 @@ std::uint64_t distinct_keys(const AnyFilter& filter) {
 }  // namespace
 
 std::string capacity_warning(const AnyFilter& filter) {
-  // Each epoch of a window has a share of the capacity.
+  // Each epoch of a window has a share of the capacity; while other epochs have less, the rate may still be as
+  // requested.
   const auto* const rotating = filter.as<RotatingBloom>();
-  if (rotating != nullptr && rotating->keys_of_epoch() > rotating->epoch_capacity_keys()) {
+  if (rotating != nullptr && rotating->keys_of_epoch() > rotating->epoch_capacity_keys() &&
+      rotating->fpr_estimate() > rotating->fpr_target()) {
     return fmt::format("{} within {} in a filter for {}: the false-positive rate is higher than requested",
                        counted(rotating->keys_of_epoch(), "key"), to_text(rotating->epoch()),
                        human_count(rotating->epoch_capacity_keys()));
