@@ -50,9 +50,7 @@ class RuleLines {
       return fail(ErrorCode::invalid_argument, shown_rule(line) + ": " + std::string(describe(*read->skipped)));
     }
     for (const std::string_view rule : read->rules) {
-      if (auto parsed = GuardRule::parse(rule, url_); !parsed) {
-        return std::unexpected(parsed.error().within(shown_rule(rule)));
-      }
+      MANKAI_TRY(GuardRule::parse(rule, url_));
       rules_.emplace_back(rule);
     }
     return {};

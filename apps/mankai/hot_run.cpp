@@ -350,14 +350,20 @@ class HotRun {
       return hot_.close();
     }
     // A commit that fails after the file is in place: the next run would count the records twice.
-    const std::uint64_t before = hot_.store()->sequence();
-    if (const auto committed = hot_.commit(request_.position); !committed) {
-      return hot_.store()->sequence() == before
-                 ? committed
-                 : fail_after(committed.error(),
-                              state_ + " has these records, unless power is lost: do not count them again");
+    const Store& store = *hot_.store();
+    const std::uint64_t before = store.sequence();
+    auto done = hot_.commit(request_.position);
+    const bool is_in = done.has_value() || store.sequence() != before;
+    if (done) {
+      done = hot_.close();
     }
-    return hot_.close();
+    if (done) {
+      return {};
+    }
+    const bool is_durable = store.durable_sequence() == store.sequence();
+    return fail_after(done.error(), is_in ? fmt::format("{} has these records{}: do not count them again", state_,
+                                                        is_durable ? "" : ", unless power is lost")
+                                          : state_ + left_as_it_was());
   }
 
   [[nodiscard]] std::string left_as_it_was() const {

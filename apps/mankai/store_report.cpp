@@ -7,6 +7,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
@@ -138,6 +139,15 @@ std::uint64_t distinct_keys(const AnyFilter& filter) {
 }  // namespace
 
 std::string capacity_warning(const AnyFilter& filter) {
+  // Each epoch of a window has a share of the capacity; while other epochs have less, the rate may still be as
+  // requested.
+  const auto* const rotating = filter.as<RotatingBloom>();
+  if (rotating != nullptr && rotating->keys_of_epoch() > rotating->epoch_capacity_keys() &&
+      rotating->fpr_estimate() > rotating->fpr_target()) {
+    return fmt::format("{} within {} in a filter for {}: the false-positive rate is higher than requested",
+                       counted(rotating->keys_of_epoch(), "key"), to_text(rotating->epoch()),
+                       human_count(rotating->epoch_capacity_keys()));
+  }
   return has_capacity(filter) ? capacity_warning(distinct_keys(filter), filter.capacity_keys()) : "";
 }
 

@@ -55,6 +55,12 @@ Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t by
                                                  " bytes: the smallest takes " +
                                                  std::to_string(image_bytes_for(kLineBytes)));
   }
+  // A spec cannot request such a rate: the filter would be larger.
+  std::erase_if(all, [](const PlanRow& row) { return row.spec.fpr >= 1; });
+  if (all.empty()) {
+    return fail(ErrorCode::invalid_argument, std::to_string(bytes) + " bytes are too few for " + std::to_string(keys) +
+                                                 " keys: every answer would be a false positive");
+  }
   return all;
 }
 

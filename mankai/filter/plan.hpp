@@ -25,8 +25,9 @@ struct PlanRow {
 /// keys. Omits kinds whose size depends on more than keys and rate (layered-url-bloom: the depth of the URLs), and
 /// kinds that need more than 2^48 bytes. Errors: as sizing's, if no kind is left.
 [[nodiscard]] Result<std::vector<PlanRow>> plan(const SizeRequest& request);
-/// The rate of each kind for `keys` keys in at most `bytes` bytes; omits kinds whose smallest image is larger. Errors:
-/// invalid_argument if none is left or the request is impossible.
+/// The rate of each kind for `keys` keys in at most `bytes` bytes; omits kinds whose smallest image is larger, and rows
+/// whose filter could only be requested with a rate of 1 or more. Errors: invalid_argument if none is left or the
+/// request is impossible.
 [[nodiscard]] Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes);
 
 /// A request for a filter that forgets.

@@ -274,7 +274,8 @@ Result<bool> Guard::allow(std::string_view rule) {
   url::CanonicalUrl url;
   MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule, url));
   if (detail::has_port(url)) {
-    return fail(ErrorCode::invalid_argument, std::string(describe(RuleSkip::too_wide)) + ": every port");
+    return fail(ErrorCode::invalid_argument,
+                shown_rule(rule) + ": " + std::string(describe(RuleSkip::too_wide)) + ": every port");
   }
   return parts_.exceptions.insert(parsed, key_of(parsed, hasher_));
 }

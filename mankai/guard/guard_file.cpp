@@ -14,9 +14,7 @@ namespace {
 Result<void> check_rules(std::span<const std::string_view> rules) {
   url::CanonicalUrl url;
   for (const std::string_view rule : rules) {
-    if (const auto parsed = GuardRule::parse(rule, url); !parsed) {
-      return std::unexpected(parsed.error().within(shown_rule(rule)));
-    }
+    MANKAI_TRY(GuardRule::parse(rule, url));
   }
   return {};
 }

@@ -67,13 +67,16 @@ Result<detail::RuleParts> detail::read_rule(std::string_view text, url::Canonica
 }
 
 Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url) {
-  MANKAI_ASSIGN(const auto parts, detail::read_rule(text, url));
+  const auto parts = detail::read_rule(text, url);
+  if (!parts) {
+    return std::unexpected(parts.error().within(shown_rule(text)));
+  }
   GuardRule rule;
-  rule.text_.reserve(parts.host.size() + parts.path.size() + parts.query.size());
-  rule.text_.append(parts.host).append(parts.path).append(parts.query);
-  rule.host_end_ = parts.host.size();
-  rule.path_end_ = parts.host.size() + parts.path.size();
-  rule.is_ip_ = parts.is_ip;
+  rule.text_.reserve(parts->host.size() + parts->path.size() + parts->query.size());
+  rule.text_.append(parts->host).append(parts->path).append(parts->query);
+  rule.host_end_ = parts->host.size();
+  rule.path_end_ = parts->host.size() + parts->path.size();
+  rule.is_ip_ = parts->is_ip;
   return rule;
 }
 

@@ -33,8 +33,9 @@ inline constexpr std::size_t kRuleBytesMax = std::size_t{64} << 10;
 /// evil.example, and an IPv6 address needs no brackets. A text that would cover more or less than it says is invalid.
 class GuardRule {
  public:
-  /// Canonicalizes a rule; overwrites `url` and reuses its memory. Errors: invalid_argument, with the reason: no host,
-  /// bytes that are invalid in a name, a fragment, other wildcards, a network, or a text over the limits.
+  /// Canonicalizes a rule; overwrites `url` and reuses its memory. Errors: invalid_argument, with the rule and the
+  /// reason: no host, bytes that are invalid in a name, a fragment, other wildcards, a network, or a text over the
+  /// limits.
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text, url::CanonicalUrl& url);
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text);
 

@@ -294,6 +294,12 @@ class AddAndCheck(CommandTest):
         self.assertIn(b"warning", stderr)
         self.assertEqual(self.out("check", "f.mk", "--present", *map(str, range(30))).count(b"\n"), 30)
         self.assertTrue(json.loads(self.out("info", "--json", "f.mk"))["over_capacity"])
+        self.run_mankai("create", "w.mk", "--spec", "rotating-bloom:keys=3000,window=3h")  # a third for each hour
+        at = ["--at", "2026-01-01T00:00:00Z"]
+        _, stderr = self.run_mankai("add", "w.mk", *at, stdin=b"".join(b"%d\n" % i for i in range(1050)))
+        self.assertEqual(stderr, b"", "the other hours are empty")
+        _, stderr = self.run_mankai("add", "w.mk", *at, stdin=b"".join(b"%d\n" % i for i in range(2900)))
+        self.assertRegex(stderr.decode(), r"warning: w\.mk: 2,\d\d\d keys within 1h in a filter for 1,000: the false-positive")
 
     def test_bad_input_ends_the_run_and_says_what_is_in(self):
         before = self.new_filter().read_bytes()

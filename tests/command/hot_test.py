@@ -10,13 +10,14 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import select
 import signal
 import subprocess
 import time
 import unittest
 
-from harness import MANKAI, SHARED, CommandTest, default_signals, main
+from harness import MANKAI, PATIENCE, SHARED, CommandTest, default_signals, main
 
 START = 1_456_000_000  # seconds; 2016-02-20T20:26:40Z
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -493,6 +494,21 @@ class State(HotTest):
                                   stderr=subprocess.PIPE, check=False, timeout=60)
         self.assertEqual(done.returncode, 4)
         self.assertIn(b"s.mk is unchanged", done.stderr)
+        self.assertEqual(self.read("s.mk"), before)
+
+    def test_a_state_that_cannot_be_written_says_what_is_in_it(self):
+        self.out("hot", "--state", "s.mk", stdin=combined(START, "/a"))
+        before = self.read("s.mk")
+
+        os.mkfifo(self.dir / "log")
+        process = self.start("hot", "--state", "s.mk", "log",
+                             preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        with open(self.dir / "log", "wb") as log:  # returns once the state is open
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1000, 1000))
+            log.write(combined(START, "/b"))
+        _, stderr = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 4)
+        self.assertIn(b"s.mk is unchanged", stderr)
         self.assertEqual(self.read("s.mk"), before)
 
     def test_signals_print_and_save(self):

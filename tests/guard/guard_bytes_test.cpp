@@ -236,7 +236,9 @@ TEST(GuardRules, that_would_cover_more_or_less_than_they_say_are_none) {
                            "％2562.example",
                            ""}) {
     EXPECT_EQ(guard.add(text).error().code, ErrorCode::invalid_argument) << text;
+    EXPECT_TRUE(guard.add(text).error().detail.starts_with(shown_rule(text) + ": ")) << text;
     EXPECT_EQ(guard.allow(text).error().code, ErrorCode::invalid_argument) << text;
+    EXPECT_TRUE(guard.allow(text).error().detail.starts_with(shown_rule(text) + ": ")) << text;
     EXPECT_EQ(guard.remove(text).error().code, ErrorCode::invalid_argument) << text;
     EXPECT_EQ(guard.disallow(text).error().code, ErrorCode::invalid_argument) << text;
   }

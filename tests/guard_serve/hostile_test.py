@@ -30,6 +30,8 @@ class Hostile(serving.ServeTest):
             b"POST /check HTTP/1.1\r\nContent-Length: -1\r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 0x1\r\n\r\na": 400,
             b"POST /check HTTP/1.1\r\nContent-Length: \r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\na": 400,
             b"POST /check HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n": 413,
+            b"GET /healthz HTTP/1.1\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.0\r\nHost: a, b\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n": 400,
             b"GET /" + b"a" * 8192: 414, b"A" * 20000: 414,
             b"GET /healthz HTTP/1.1\r\nA: " + b"b" * 20000: 431,
             b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * 4000: 431,
@@ -53,7 +55,7 @@ class Hostile(serving.ServeTest):
     def test_random_bytes(self):
         process = self.serve()
         generator = random.Random(7)
-        start = b"POST /check?url=http://a/ HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
+        start = b"POST /check?url=http://a/ HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
         for _ in range(200):
             data = bytearray(start)
             for _ in range(generator.randrange(1, 8)):
@@ -69,7 +71,7 @@ class Hostile(serving.ServeTest):
         process = self.serve("--threads", "1")
         slow = [self.client(process) for _ in range(100)]
         for i, client in enumerate(slow):
-            client.send([b"G", b"GET /healthz HTTP/1.1\r\nA: ", b"POST /check HTTP/1.1\r\nContent-Length: 9\r\n\r\nhttp"][i % 3])
+            client.send([b"G", b"GET /healthz HTTP/1.1\r\nHost: t\r\nA: ", b"POST /check HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nhttp"][i % 3])
         self.assert_serves(process)
         slow[1].send(b"b\r\n\r\n")
         self.assertEqual(slow[1].answer().body, b"ok\n")
@@ -79,7 +81,7 @@ class Hostile(serving.ServeTest):
     def test_who_does_not_read_holds_nobody_up(self):
         process = self.serve("--threads", "1")
         body = b"http://evil.example/\n" * 9000
-        request = b"POST /check HTTP/1.1\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        request = b"POST /check HTTP/1.1\r\nHost: t\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         greedy = [self.client(process) for _ in range(4)]
         for client in greedy:
             client.socket.settimeout(0.2)
@@ -93,39 +95,39 @@ class Hostile(serving.ServeTest):
     def test_requests_sent_together_are_answered_in_order(self):
         process = self.serve()
         with self.client(process) as client:
-            client.send(b"".join(b"GET /check?url=http://a/%d HTTP/1.1\r\n\r\n" % i for i in range(300)))
+            client.send(b"".join(b"GET /check?url=http://a/%d HTTP/1.1\r\nHost: t\r\n\r\n" % i for i in range(300)))
             self.assertEqual([client.answer().json()["url"] for _ in range(300)],
                              [f"http://a/{i}" for i in range(300)])
-            client.send(b"GET /healthz HTTP/1.1\r\nContent-Length: 28\r\n\r\nGET /nothing HTTP/1.1\r\n\r\nabcGET /check HTTP/1.1\r\n\r\n")
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: t\r\nContent-Length: 28\r\n\r\nGET /nothing HTTP/1.1\r\n\r\nabcGET /check HTTP/1.1\r\nHost: t\r\n\r\n")
             self.assertEqual([client.answer().status for _ in range(2)], [200, 400], "a body is no request")
 
     def test_byte_by_byte(self):
         process = self.serve()
         with self.client(process) as client:
-            for byte in b"\r\nPOST /check HTTP/1.1\r\nContent-Length: 8\r\n\r\nhttp://a":
+            for byte in b"\r\nPOST /check HTTP/1.1\r\nHost: t\r\nContent-Length: 8\r\n\r\nhttp://a":
                 client.send(bytes([byte]))
             self.assertEqual(client.answer().body, b"ok\thttp://a\n")
 
     def test_expect_continue(self):
         process = self.serve()
         with self.client(process) as client:
-            client.send(b"POST /check HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n")
+            client.send(b"POST /check HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n")
             self.assertEqual(client.socket.recv(100), b"HTTP/1.1 100 Continue\r\n\r\n")
             client.send(b"http://a")
             self.assertEqual(client.answer().body, b"ok\thttp://a\n")
-            client.send(b"POST /check HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 8000000\r\n\r\n")
+            client.send(b"POST /check HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 8000000\r\n\r\n")
             self.assertEqual(client.answer().status, 413, "known before it is sent")
 
     def test_who_wants_the_connection_closed(self):
         process = self.serve()
-        for head in (b"GET /healthz HTTP/1.0\r\n\r\n", b"GET /healthz HTTP/1.1\r\nConnection: Close\r\n\r\n"):
+        for head in (b"GET /healthz HTTP/1.0\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: Close\r\n\r\n"):
             with Client(process.port) as client:
                 client.send(head)
                 answer = client.answer()
                 self.assertEqual((answer.body, answer.headers["connection"]), (b"ok\n", "close"))
                 self.assertTrue(client.has_ended())
         with Client(process.port) as client:  # as `printf … | nc` does
-            client.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
             client.socket.shutdown(socket.SHUT_WR)
             self.assertEqual(client.answer().body, b"ok\n")
             self.assertTrue(client.has_ended())
@@ -149,7 +151,7 @@ class Hostile(serving.ServeTest):
                 for i in range(30):
                     with Client(process.port) as client:
                         time.sleep(0.05 if i < 4 else 0)  # what has sent nothing yet is not what has been silent longest
-                        client.send(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n")
+                        client.send(b"GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
                         self.assertEqual(client.answer().status, 200)
                 process.kill()
 
@@ -169,14 +171,14 @@ class Hostile(serving.ServeTest):
         clients = [self.client(process) for _ in range(400)]
         for _ in range(3):
             for client in clients:
-                client.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+                client.send(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")
             for client in clients:
                 self.assertEqual(client.answer().body, b"ok\n")
 
     def test_who_takes_too_long_is_cut_off(self):
         process = self.serve("--timeout", "1")
         with self.client(process) as client:
-            client.send(b"GET /healthz HTTP/1.1\r\n")
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: t\r\n")
             client.socket.settimeout(0.1)
             for _ in range(600):  # a byte now and then does not help
                 try:

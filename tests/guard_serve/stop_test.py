@@ -40,7 +40,7 @@ class Stop(serving.ServeTest):
         process = self.serve()
         with self.client(process) as client, self.client(process) as idle:
             idle.ask("/healthz")
-            client.send(b"POST /check HTTP/1.1\r\nContent-Length: 19\r\n\r\nhttp://")
+            client.send(b"POST /check HTTP/1.1\r\nHost: test\r\nContent-Length: 19\r\n\r\nhttp://")
             self.wait_for(lambda: self.metrics(process)["mankai_http_connections"] >= 3, "both connections")
             os.kill(process.pid, signal.SIGTERM)
             self.assertTrue(idle.has_ended())

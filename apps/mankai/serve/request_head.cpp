@@ -98,6 +98,7 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 constexpr Refusal kMalformed{400, "the request's head is malformed"};
 constexpr Refusal kNotEncoded{400, "the URL has a second '?': percent-encode the value of url="};
+constexpr Refusal kHosts{400, "HTTP/1.1 requires one Host header, with a host and an optional port or empty"};
 constexpr Refusal kLengths{400, "the length of the body is malformed or given twice"};
 constexpr Refusal kLengthMissing{411, "a body needs a Content-Length; chunked bodies are not supported"};
 constexpr Refusal kBodyTooLong{413, "a body may have at most 1 MiB; send several requests"};
@@ -165,6 +166,9 @@ class HeadReader {
     if (!has_length_ && head_.request_line.starts_with("POST ")) {
       return std::unexpected(kLengthMissing);
     }
+    if (!has_host_ && head_.request_line.ends_with(" HTTP/1.1")) {
+      return std::unexpected(kHosts);
+    }
     return std::move(head_);
   }
 
@@ -209,6 +213,9 @@ class HeadReader {
     if (name == "transfer-encoding") {
       return kLengthMissing;
     }
+    if (name == "host") {
+      return take_host(value);
+    }
     if (name == "connection") {
       head_.closes = head_.closes || lowered(value).contains("close");
     } else if (name == "expect") {
@@ -226,6 +233,13 @@ class HeadReader {
                                         : nullptr;
   }
 
+  // The host has no effect, but a proxy in front may have chosen a service by it (RFC 9112, 3.2).
+  std::optional<Refusal> take_host(std::string_view value) {
+    const bool is_valid = !has_host_ && value.find_first_of(" \t,/\\?#@") == std::string_view::npos;
+    has_host_ = true;
+    return is_valid ? std::nullopt : std::optional(kHosts);
+  }
+
   std::optional<Refusal> take_length(std::string_view value) {
     std::size_t length = 0;
     const auto parsed = std::from_chars(value.begin(), value.end(), length);
@@ -241,6 +255,7 @@ class HeadReader {
   }
 
   RequestHead head_;
+  bool has_host_ = false;
   bool has_length_ = false;
 };
 

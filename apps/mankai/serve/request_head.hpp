@@ -68,8 +68,8 @@ struct Refusal {
 /// Shape:   any bytes; those after the head are ignored.
 /// Cost:    linear in the head.
 /// Errors:  a Refusal: too long, a body beyond kBodyBytesMax or of unknown length, control characters, lines that two
-///          parsers could read differently (a lone line feed, a folded header, a name with a space, two lengths), and
-///          URLs with a second '?', which were not percent-encoded.
+///          parsers could read differently (a lone line feed, a folded header, a name with a space, two lengths or
+///          hosts, none in HTTP/1.1), and URLs with a second '?', which were not percent-encoded.
 /// Threads: pure.
 [[nodiscard]] std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view bytes);
 

@@ -45,7 +45,7 @@ class ConnectionTest : public testing::Test {
   std::unique_ptr<Connection> connection_;
 };
 
-constexpr std::string_view kRequest = "GET /healthz HTTP/1.1\r\n\r\n";
+constexpr std::string_view kRequest = "GET /healthz HTTP/1.1\r\nHost:\r\n\r\n";
 
 TEST_F(ConnectionTest, its_phases) {
   EXPECT_EQ(connection().phase(), Phase::fresh);

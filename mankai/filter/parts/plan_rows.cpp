@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint64_t kLineBytes = kCacheLineBytes;
 constexpr unsigned kByteBits = 8;
 constexpr unsigned kCounterBits = 4;
-constexpr double kNearlyOne = 0.9999999999999999;
 
 PlanShape blocked_counters(std::uint64_t keys, std::uint64_t blocks) {
   return {blocks * kLineBytes, counting_blocked_fpr(keys, blocks), probes::kBlockLanes, 1};
@@ -90,7 +89,7 @@ double target_of_first_slice(double fpr) {
   while (first_slice_fpr(target) < fpr) {
     target = std::nextafter(target, std::numeric_limits<double>::infinity());
   }
-  return std::min(target, kNearlyOne);
+  return target;
 }
 
 }  // namespace mankai

@@ -32,7 +32,8 @@ struct PlanShape {
 [[nodiscard]] Result<std::vector<PlanRow>> counter_rows(Kind kind, const SizeRequest& request, double sized_fpr);
 [[nodiscard]] std::vector<PlanRow> counter_rows_within(Kind kind, std::uint64_t keys, std::uint64_t lines);
 
-/// The rate of a growing kind's first sub-filter, and the target whose first sub-filter has a rate.
+/// The rate of a growing kind's first sub-filter, and the target whose first sub-filter has a rate, which may be
+/// above 1.
 [[nodiscard]] double first_slice_fpr(double target);
 [[nodiscard]] double target_of_first_slice(double fpr);
 
