@@ -119,6 +119,16 @@ class MemoryTest(OneServerTest):
         self.client.must("UNLINK", "f")
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
 
+    def test_cells_of_a_power_of_two_take_no_larger_block(self):
+        if not self.client.info("memory")["mem_allocator"].startswith("jemalloc"):
+            self.skipTest("not jemalloc")
+        self.client.config("bf.layout", "redisbloom")
+        self.addCleanup(self.client.config, "bf.layout", "mankai")
+        cells = 1 << 20
+        before = self.used()
+        self.client.must("CF.RESERVE", "f", cells)
+        self.assertLess(self.used() - before, 1.1 * cells)
+
     def test_above_the_limit_nothing_is_added_and_everything_is_answered(self):
         self.client.must("BF.RESERVE", "f", "0.001", 1000)
         self.limit(4 << 20)
