@@ -3,6 +3,7 @@
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
 import pathlib
+import resource
 import struct
 import unittest
 
@@ -128,6 +129,15 @@ class MemoryTest(OneServerTest):
         before = self.used()
         self.client.must("CF.RESERVE", "f", cells)
         self.assertLess(self.used() - before, 1.1 * cells)
+
+    def test_cells_that_are_not_touched_take_no_physical_memory(self):
+        statm = pathlib.Path(f"/proc/{self.server.process.pid}/statm")
+        pages = int(statm.read_text().split()[1])
+        for key in range(100):
+            self.client.must("BF.RESERVE", key, "0.01", 500_000)
+        taken = (int(statm.read_text().split()[1]) - pages) * resource.getpagesize()
+        self.assertGreater(self.used(), 100 * 700_000)
+        self.assertLess(taken, 100 * 350_000)
 
     def test_above_the_limit_nothing_is_added_and_everything_is_answered(self):
         self.client.must("BF.RESERVE", "f", "0.001", 1000)

@@ -25,6 +25,8 @@ using Shift = std::uint64_t;
 bool does_allocator_align = false;
 
 // Blocks from this size on get their zeros from the system, page by page as they are touched.
+constexpr std::size_t kLeastLazyBytes = std::size_t{128} << 10;
+// Limits of memory that the engine does not check itself are checked for blocks from this size on.
 constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
 constexpr std::uintptr_t kPageBytes = 4096;
 
@@ -124,7 +126,7 @@ bool probe_alignment() noexcept {
 
 // Pages of a private mapping read as zeros again after MADV_DONTNEED.
 void zero(std::byte* data, std::size_t bytes) noexcept {
-  if (bytes >= kLargeBytes) {
+  if (bytes >= kLeastLazyBytes) {
     const auto start = reinterpret_cast<std::uintptr_t>(data);
     const std::uintptr_t first_page = align_up(start, kPageBytes);
     const std::uintptr_t end_page = (start + bytes) / kPageBytes * kPageBytes;
