@@ -3,6 +3,7 @@
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
 import pathlib
+import resource
 import struct
 import unittest
 
@@ -118,6 +119,25 @@ class MemoryTest(OneServerTest):
         self.client.must("BF.RESERVE", "f", "0.01", 10_000_000)
         self.client.must("UNLINK", "f")
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
+
+    def test_cells_of_a_power_of_two_take_no_larger_block(self):
+        if not self.client.info("memory")["mem_allocator"].startswith("jemalloc"):
+            self.skipTest("not jemalloc")
+        self.client.config("bf.layout", "redisbloom")
+        self.addCleanup(self.client.config, "bf.layout", "mankai")
+        cells = 1 << 20
+        before = self.used()
+        self.client.must("CF.RESERVE", "f", cells)
+        self.assertLess(self.used() - before, 1.1 * cells)
+
+    def test_cells_that_are_not_touched_take_no_physical_memory(self):
+        statm = pathlib.Path(f"/proc/{self.server.process.pid}/statm")
+        pages = int(statm.read_text().split()[1])
+        for key in range(100):
+            self.client.must("BF.RESERVE", key, "0.01", 500_000)
+        taken = (int(statm.read_text().split()[1]) - pages) * resource.getpagesize()
+        self.assertGreater(self.used(), 100 * 700_000)
+        self.assertLess(taken, 100 * 350_000)
 
     def test_above_the_limit_nothing_is_added_and_everything_is_answered(self):
         self.client.must("BF.RESERVE", "f", "0.001", 1000)

@@ -17,11 +17,16 @@
 namespace mankai::redis {
 namespace {
 
-// Stored after the bytes: their distance from the start of the engine's block. jemalloc, the usual allocator, aligns
-// blocks of a multiple of 64 bytes by itself, so usually the shift is 0 and only these 8 bytes are lost.
+// Stored after the bytes, unless the allocator aligns: their distance from the start of the engine's block.
 using Shift = std::uint64_t;
 
+// Whether blocks of a multiple of 64 bytes are aligned to 64, as those of jemalloc, the usual allocator. Then nothing
+// is stored after the bytes: with 8 bytes more, a power of two would take a block of the next size, a quarter larger.
+bool does_allocator_align = false;
+
 // Blocks from this size on get their zeros from the system, page by page as they are touched.
+constexpr std::size_t kLeastLazyBytes = std::size_t{128} << 10;
+// Limits of memory that the engine does not check itself are checked for blocks from this size on.
 constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
 constexpr std::uintptr_t kPageBytes = 4096;
 
@@ -106,9 +111,22 @@ void* allocate_in_limit(std::size_t bytes) noexcept {
 
 bool is_aligned(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0; }
 
+/// Tries blocks of all sizes that allocators treat differently: of their classes, of runs of pages, and mapped ones.
+bool probe_alignment() noexcept {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  bool is_every_block_aligned = true;
+  for (std::size_t bytes = kCacheLineBytes; is_every_block_aligned && bytes <= kMostBytes;
+       bytes += align_up(bytes / 4, kCacheLineBytes)) {
+    void* block = engine.try_alloc(bytes);
+    is_every_block_aligned = block != nullptr && is_aligned(block);
+    engine.free(block);
+  }
+  return is_every_block_aligned;
+}
+
 // Pages of a private mapping read as zeros again after MADV_DONTNEED.
 void zero(std::byte* data, std::size_t bytes) noexcept {
-  if (bytes >= kLargeBytes) {
+  if (bytes >= kLeastLazyBytes) {
     const auto start = reinterpret_cast<std::uintptr_t>(data);
     const std::uintptr_t first_page = align_up(start, kPageBytes);
     const std::uintptr_t end_page = (start + bytes) / kPageBytes * kPageBytes;
@@ -125,11 +143,15 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) {
     return nullptr;
   }
-  const std::size_t wanted = engine_bytes(bytes);
+  const std::size_t wanted =
+      does_allocator_align ? align_up(std::max<std::size_t>(bytes, 1), kCacheLineBytes) : engine_bytes(bytes);
   const Allowance before = allowance;
   void* block = allocate_in_limit(wanted);
   if (block != nullptr && !is_aligned(block)) {
     engine.free(block);
+    if (does_allocator_align) {
+      return nullptr;  // the probe was wrong, and nothing could tell the start of this block later
+    }
     allowance = before;
     block = allocate_in_limit(wanted + kCacheLineBytes);
   }
@@ -140,14 +162,18 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
   const Shift shift = align_up<std::uintptr_t>(start, kCacheLineBytes) - start;
   std::byte* data = static_cast<std::byte*>(block) + shift;
   zero(data, bytes);
-  std::memcpy(data + bytes, &shift, sizeof(shift));
+  if (!does_allocator_align) {
+    std::memcpy(data + bytes, &shift, sizeof(shift));
+  }
   bytes_in_use.fetch_add(bytes, std::memory_order_relaxed);
   return data;
 }
 
 Shift shift_of(std::span<const std::byte> bytes) noexcept {
   Shift shift = 0;
-  std::memcpy(&shift, bytes.data() + bytes.size(), sizeof(shift));
+  if (!does_allocator_align) {
+    std::memcpy(&shift, bytes.data() + bytes.size(), sizeof(shift));
+  }
   return shift;
 }
 
@@ -227,6 +253,7 @@ const char* memory_error(const char* otherwise) noexcept {
 }
 
 int register_memory_configs(Context* context) noexcept {
+  does_allocator_align = probe_alignment();
   const bool is_done = register_setting(context, "filter-memory-limit", filter_limit, kConfigMemory) == kOk &&
                        register_setting(context, "bloom-memory-usage-limit", filter_limit, kConfigMemory) == kOk &&
                        register_setting(context, "bloom-defrag-enabled", may_defragment) == kOk;

@@ -55,6 +55,8 @@ class MemoryLimit {
 /// Whether values of any family may be moved when the engine defragments.
 [[nodiscard]] bool is_defragmentation_enabled() noexcept;
 
+/// Bytes of the engine's block for so many bytes, at most. The same in every process: the size of a top-k list depends
+/// on it.
 [[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;
 
 /// Adds cells that are not of `engine_memory()` to the next. Threads: safe.
