@@ -401,10 +401,7 @@ bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
 }
 
 // The lines of several sub-filters arrive together, the newest first.
-bool Cuckoo::may_contain(Digest digest) const noexcept {
-  if (slice_count() == 1) {
-    return slices()[0].may_contain(digest);
-  }
+bool Cuckoo::may_contain_in_slices(Digest digest) const noexcept {
   constexpr std::size_t kTogether = 4;
   std::array<CuckooTable::Key, kTogether> keys;
   for (std::size_t end = slice_count(); end != 0;) {

@@ -84,7 +84,9 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Adds a unit of a key with the longest time to live. A fixed filter also accepts keys beyond its capacity
   /// (check_room). Errors: std::bad_alloc if a sub-filter cannot be created; then no key has changed.
   void insert(Digest digest) { insert_until(digest, latest_until()); }
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    return slice_count() == 1 ? slices()[0].may_contain(digest) : may_contain_in_slices(digest);
+  }
   /// Inserts, and returns whether the key was found before.
   bool observe(Digest digest);
   /// Adds a unit of a key that lives until a generation. Pre: until_of returned it, and tick() has not changed since.
@@ -189,6 +191,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
 
   // See check_erase.
   [[nodiscard]] bool can_erase() const noexcept { return !has_time() || slot().count != 0; }
+  [[nodiscard]] bool may_contain_in_slices(Digest digest) const noexcept;
   [[nodiscard]] bool insert_in_slices(Digest digest, std::uint64_t until) noexcept;
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.live_slots(); });

@@ -183,7 +183,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Fetches the lines of a key. Valid until the table changes its size.
   [[nodiscard]] Key fetched(Digest digest) const noexcept;
 
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return ask_(*this, digest); }
   [[nodiscard]] bool may_contain(const Key& key) const noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
@@ -260,6 +260,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   CuckooSlot slot_;
   std::uint64_t lines_;
+  bool (*ask_)(const CuckooTable& table, Digest digest) noexcept;  ///< may_contain for tables of this sort
   bool is_full_ = false;  ///< a search for room has failed, and nothing was freed since
   CuckooMoves moves_;
 };

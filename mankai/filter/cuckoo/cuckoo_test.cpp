@@ -153,6 +153,28 @@ INSTANTIATE_TEST_SUITE_P(shapes, CuckooMembers,
                                          Shape{"expiring", 0, 2, true}, Shape{"expiring_counted", 2, 2, true}),
                          [](const auto& shape) { return std::string(shape.param.name); });
 
+// A look-up compares all slots at once where their fingerprints are whole; a count looks at each slot that is alike.
+TEST(Cuckoo, LookupsAgreeWithCountsInSlotsOfEveryWidth) {
+  constexpr std::size_t kKeys = 300;
+  const auto asked = digests(0, 30'000);
+  const auto outcomes = std::make_unique<bool[]>(asked.size());
+  for (const std::uint32_t growth : {0U, 1U, 2U}) {
+    for (const std::uint32_t counts : {0U, 2U, 4U}) {
+      for (std::uint32_t bits = 4; bits <= 26; ++bits) {
+        Cuckoo filter = make({.keys = kKeys, .growth = growth, .counts = counts, .fingerprint_bits = bits});
+        filter.insert(std::span(asked).first(kKeys));
+        filter.may_contain(asked, std::span(outcomes.get(), asked.size()));
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+          const bool is_found = filter.may_contain(asked[i]);
+          ASSERT_TRUE(is_found || i >= kKeys) << bits << " bits, " << counts << " of count, growth " << growth;
+          ASSERT_EQ(is_found, filter.estimate(asked[i]).value != 0) << bits << ' ' << counts << ' ' << growth;
+          ASSERT_EQ(is_found, outcomes[i]) << bits << ' ' << counts << ' ' << growth;
+        }
+      }
+    }
+  }
+}
+
 TEST(Cuckoo, KeepsItsRateAndSize) {
   struct Case {
     std::uint32_t growth;

@@ -77,6 +77,21 @@ constexpr std::uint64_t spread(std::uint64_t fields) noexcept {
   }
 }
 
+/// Spreads eight fields of `bits` bits over the bytes of a word.
+template <unsigned bits>
+constexpr std::uint64_t spread_eight(std::uint64_t fields) noexcept {
+  if constexpr (bits == 8) {
+    return fields;
+  } else {
+    constexpr std::uint64_t kHalves = ((std::uint64_t{1} << (4 * bits)) - 1) * 0x0000000100000001;
+    constexpr std::uint64_t kPairs = repeat16((std::uint64_t{1} << (2 * bits)) - 1);
+    constexpr std::uint64_t kFields = ((std::uint64_t{1} << bits) - 1) * 0x0101010101010101;
+    const std::uint64_t halves = (fields | fields << (32 - 4 * bits)) & kHalves;
+    const std::uint64_t pairs = (halves | halves << (16 - 2 * bits)) & kPairs;
+    return (pairs | pairs << (8 - bits)) & kFields;
+  }
+}
+
 }  // namespace detail
 
 /// The low plane has lanes of 8 or 16 bits.
@@ -172,6 +187,36 @@ class Slots {
       const std::uint64_t second = zero_lanes((planes.words[1] ^ value) & mask) >> 15U;
       return static_cast<std::uint32_t>((first | second << 4U) * 0x0001000200040008 >> 48U & 0xFFU);
     }
+  }
+  /// Whether a slot of two buckets equals `value` but for its lowest `ignored` bits, which its low plane holds. All
+  /// bits of all slots are compared without a branch.
+  [[nodiscard]] [[gnu::always_inline]] static bool is_in_either(const std::byte* first, const std::byte* second,
+                                                                std::uint32_t value, std::uint32_t ignored) noexcept {
+    const std::uint64_t place = place_of(first);
+    const std::uint64_t other_place = place_of(second);
+    const std::byte* line = first - place * kLowBytes;
+    const std::byte* other_line = second - other_place * kLowBytes;
+    // In lanes of kLowBits: those of two buckets in a word, or each bucket's in its own.
+    std::array<std::uint64_t, kLowBits / 8> differences{};
+    for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
+      constexpr std::uint64_t kField = (std::uint64_t{1} << bits) - 1;
+      const std::uint64_t wanted = repeat_low(slot_bits, value >> shift & kField);
+      const std::uint64_t mask = repeat_low(slot_bits, shift == 0 ? kField << ignored : kField);
+      const std::uint64_t fields = detail::load_fields<bits>(line + offset, place);
+      const std::uint64_t other_fields = detail::load_fields<bits>(other_line + offset, other_place);
+      if constexpr (kLowBits == 8) {
+        differences[0] |=
+            (detail::spread_eight<bits>(fields | other_fields << (kSlotsPerBucket * bits)) ^ wanted) & mask;
+      } else {
+        differences[0] |= (detail::spread<bits>(fields) ^ wanted) & mask;
+        differences[1] |= (detail::spread<bits>(other_fields) ^ wanted) & mask;
+      }
+    });
+    std::uint64_t equal = 0;
+    for (const std::uint64_t lanes : differences) {
+      equal |= zero_lanes(lanes);
+    }
+    return equal != 0;
   }
   /// The slots that are free.
   [[nodiscard]] static std::uint32_t free_of(const LowPlanes& planes) noexcept {
