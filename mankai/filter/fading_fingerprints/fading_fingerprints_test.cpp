@@ -132,20 +132,6 @@ TEST(FadingFingerprints, batches_agree_with_single_calls) {
   }
 }
 
-TEST(FadingFingerprints, integer_keys_are_hashed_as_the_hasher_does) {
-  for (const HashSpec& hash : {kXxh3, kNhSiphash, kSiphash}) {
-    auto by_digest = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
-    auto by_key = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
-    const auto ids = counted(1, 10'000);
-    std::vector<Digest> digests(ids.size());
-    by_key.hasher()(std::span<const std::uint64_t>(ids), std::span(digests));
-    by_digest.insert(std::span(digests));
-    by_key.insert(std::span(ids));
-    EXPECT_EQ(by_key.to_bytes(), by_digest.to_bytes());
-    EXPECT_EQ(batch_answers(by_key, ids), batch_answers(by_key, digests));
-  }
-}
-
 // A plain model: an array of fingerprints, all positions by the format's words.
 TEST(FadingFingerprints, the_cells_are_what_the_format_says) {
   for (const FadingShape& shape : kShapes) {
