@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "tests/support/filter_request.hpp"
