@@ -145,9 +145,7 @@ void run_image(unsigned mode, std::span<const std::uint8_t> input) {
   Bytes bytes(raw.begin(), raw.end());
   if ((mode & 2U) != 0) {
     bytes = good_image(mode >> 5);
-    for (std::size_t i = 0; i + 3 <= input.size(); i += 3) {
-      bytes[(input[i] | std::size_t{input[i + 1]} << 8U) % bytes.size()] = raw[i + 2];
-    }
+    mankai::test::change_bytes(bytes, raw);
   }
   if ((mode & 4U) != 0) {
     mankai::test::fix_header_checksum(bytes);

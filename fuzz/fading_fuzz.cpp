@@ -178,9 +178,7 @@ void open(std::uint8_t mode, const Bytes& good, Input input) {
   Bytes bytes(raw.begin(), raw.end());
   if ((mode & 4U) == 0) {
     bytes = good;
-    for (std::size_t i = 0; i + 3 <= input.size(); i += 3) {
-      bytes[(input[i] | std::size_t{input[i + 1]} << 8) % bytes.size()] = raw[i + 2];
-    }
+    test::change_bytes(bytes, raw);
   }
   if ((mode & 8U) != 0) {
     test::fix_header_checksum(bytes);

@@ -22,9 +22,7 @@ using Input = std::span<const std::uint8_t>;
 constexpr std::size_t kOperationsMax = 300;
 
 Bytes changed(Bytes image, Input input) {
-  for (std::size_t i = 0; i + 3 <= input.size(); i += 3) {
-    image[(input[i] | std::size_t{input[i + 1]} << 8) % image.size()] = static_cast<std::byte>(input[i + 2]);
-  }
+  test::change_bytes(image, std::as_bytes(input));
   test::fix_header_checksum(image);
   test::fix_trailer(image);
   return image;

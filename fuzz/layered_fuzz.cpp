@@ -57,15 +57,6 @@ const Bytes& good_image(mankai::UrlLayering layering) {
   return layering == mankai::UrlLayering::repaired ? kRepaired : kFaithful;
 }
 
-// Each three bytes of input are a place in the image and a byte to put there.
-Bytes changed(Bytes image, std::span<const std::uint8_t> input) {
-  for (std::size_t i = 0; i + 3 <= input.size(); i += 3) {
-    const std::size_t place = input[i] | static_cast<std::size_t>(input[i + 1]) << 8;
-    image[place % image.size()] = static_cast<std::byte>(input[i + 2]);
-  }
-  return image;
-}
-
 // Makes the checksums of the slices right, as long as their sizes are, and then the outer header's.
 void fix(Bytes& bytes) {
   std::size_t offset = sizeof(mankai::ImageHeader);
@@ -116,8 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     run(mode >> 1U, input);
     return 0;
   }
-  Bytes bytes =
-      changed(good_image((mode & 2U) == 0 ? mankai::UrlLayering::repaired : mankai::UrlLayering::faithful), input);
+  Bytes bytes = good_image((mode & 2U) == 0 ? mankai::UrlLayering::repaired : mankai::UrlLayering::faithful);
+  mankai::test::change_bytes(bytes, std::as_bytes(input));
   if ((mode & 4U) != 0) {
     fix(bytes);
   }

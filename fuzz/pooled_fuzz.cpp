@@ -105,15 +105,6 @@ const Bytes& good_image(std::size_t which) {
   return kImages[which % kImages.size()];
 }
 
-// Each three bytes of input are a place in the image and a byte to put there.
-Bytes changed(Bytes image, std::span<const std::byte> input) {
-  for (std::size_t i = 0; i + 3 <= input.size(); i += 3) {
-    const std::size_t place = std::to_integer<std::size_t>(input[i]) | std::to_integer<std::size_t>(input[i + 1]) << 8;
-    image[place % image.size()] = input[i + 2];
-  }
-  return image;
-}
-
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
@@ -130,7 +121,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto raw = std::as_bytes(input);
   Bytes bytes(raw.begin(), raw.end());
   if ((mode & 2U) != 0) {
-    bytes = changed(good_image(mode >> 4), raw);
+    bytes = good_image(mode >> 4);
+    mankai::test::change_bytes(bytes, raw);
   }
   if ((mode & 4U) != 0) {
     mankai::test::fix_header_checksum(bytes);

@@ -51,13 +51,8 @@ const Bytes& good_image(unsigned which) {
 
 // Each three bytes of input are a place in the image and a byte to put there; the last ones may cut or extend it.
 Bytes changed(Bytes image, std::span<const std::byte> input) {
-  std::size_t i = 0;
-  for (; i + 3 <= input.size(); i += 3) {
-    const std::size_t place = std::to_integer<std::size_t>(input[i]) | std::to_integer<std::size_t>(input[i + 1]) << 8;
-    image[place % image.size()] = input[i + 2];
-  }
-  if (i + 2 == input.size()) {
-    image.resize(std::to_integer<std::size_t>(input[i]) << 3);
+  if (const auto rest = mankai::test::change_bytes(image, input); rest.size() == 2) {
+    image.resize(std::to_integer<std::size_t>(rest[0]) << 3);
   }
   return image;
 }
@@ -141,19 +136,10 @@ void use(F filter) {
 
 template <class F>
 void open(const Bytes& bytes, mankai::Trust trust) {
-  mankai::test::AlignedBytes in_place(bytes);
-  auto taken = F::from_region(mankai::Region::borrow(in_place.span()), trust);
-  auto copied = F::from_bytes(bytes, trust);
-  MANKAI_ASSERT(taken.has_value() == copied.has_value());
-  if (!copied) {
-    MANKAI_ASSERT(taken.error().detail == copied.error().detail);
-    MANKAI_ASSERT(copied.error().code == mankai::ErrorCode::corrupt ||
-                  copied.error().code == mankai::ErrorCode::unsupported_version);
-    return;
-  }
-  MANKAI_ASSERT(trust == mankai::Trust::fast || copied->verify().has_value());
-  use(std::move(*taken));
-  use(std::move(*copied));
+  mankai::test::open_both<F>(
+      bytes, trust,
+      [trust](std::span<std::byte> in_place) { return F::from_region(mankai::Region::borrow(in_place), trust); },
+      use<F>);
 }
 
 }  // namespace

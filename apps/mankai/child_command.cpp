@@ -13,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <string_view>
-#include <utility>
 
 #include "apps/mankai/descriptor.hpp"
 #include "apps/mankai/report.hpp"

@@ -1,7 +1,5 @@
 #include "apps/mankai/dedup_remote.hpp"
 
-#include <utility>
-
 namespace mankai::command {
 
 using Answer = ConfirmedSeen::Answer;

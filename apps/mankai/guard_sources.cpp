@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "apps/mankai/gate_mirror.hpp"
@@ -29,66 +30,38 @@ class TableReader {
   explicit TableReader(const toml::table& table) : table_(table) {}
 
   Result<void> text(std::string_view key, std::string& target) const {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) {
-      return {};
-    }
-    const auto value = node->value_exact<std::string>();
-    if (!value || value->empty() || value->find('\0') != std::string::npos) {
-      return wrong_at(*node, fmt::format("'{}' must be a text", key));
-    }
-    target = *value;
-    return {};
+    return read(key, "a text", target, [](const toml::node& node) {
+      auto value = node.value_exact<std::string>();
+      const bool is_text = value && !value->empty() && value->find('\0') == std::string::npos;
+      return is_text ? std::move(value) : std::nullopt;
+    });
   }
 
   Result<void> truth(std::string_view key, bool& target) const {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) {
-      return {};
-    }
-    const auto value = node->value_exact<bool>();
-    if (!value) {
-      return wrong_at(*node, fmt::format("'{}' must be true or false", key));
-    }
-    target = *value;
-    return {};
+    return read(key, "true or false", target, [](const toml::node& node) { return node.value_exact<bool>(); });
   }
 
   Result<void> share(std::string_view key, double& target) const {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) {
-      return {};
-    }
-    const auto value = node->value<double>();
-    if (!value || !(*value >= 0 && *value <= 1)) {
-      return wrong_at(*node, fmt::format("'{}' must be a number from 0 to 1", key));
-    }
-    target = *value;
-    return {};
+    return read(key, "a number from 0 to 1", target, [](const toml::node& node) {
+      const auto value = node.value<double>();
+      return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
+    });
   }
 
   Result<void> words(std::string_view key, std::vector<std::string>& target) const {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) {
-      return {};
-    }
-    const auto wrong = [&] {
-      return wrong_at(*node, fmt::format("'{}' must be a program and its arguments, such as [\"curl\", \"-fsS\", "
-                                         "\"https://lists.example/hosts\"]",
-                                         key));
-    };
-    const toml::array* const array = node->as_array();
-    if (array == nullptr || array->empty()) {
-      return wrong();
-    }
-    for (const toml::node& each : *array) {
-      const auto word = each.value_exact<std::string>();
-      if (!word || word->find('\0') != std::string::npos || (target.empty() && word->empty())) {
-        return wrong();
-      }
-      target.push_back(*word);
-    }
-    return {};
+    return read(key, "a program and its arguments, such as [\"curl\", \"-fsS\", \"https://lists.example/hosts\"]",
+                target, [](const toml::node& node) -> std::optional<std::vector<std::string>> {
+                  const toml::array* const array = node.as_array();
+                  std::vector<std::string> words;
+                  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+                    const auto word = array->get(i)->value_exact<std::string>();
+                    if (!word || word->find('\0') != std::string::npos || (words.empty() && word->empty())) {
+                      return std::nullopt;
+                    }
+                    words.push_back(*word);
+                  }
+                  return words.empty() ? std::nullopt : std::optional(std::move(words));
+                });
   }
 
   // Other keys are misspelled.
@@ -107,6 +80,21 @@ class TableReader {
   [[nodiscard]] std::unexpected<Error> wrong(std::string_view why) const { return wrong_at(table_, why); }
 
  private:
+  // `get` returns the node's value if it is what the key must be.
+  template <class T, class Get>
+  Result<void> read(std::string_view key, std::string_view what, T& target, const Get& get) const {
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) {
+      return {};
+    }
+    auto value = get(*node);
+    if (!value) {
+      return wrong_at(*node, fmt::format("'{}' must be {}", key, what));
+    }
+    target = std::move(*value);
+    return {};
+  }
+
   const toml::table& table_;
 };
 

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "apps/mankai/child_command.hpp"
 #include "apps/mankai/descriptor.hpp"

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
-
 #include "apps/mankai/output.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/base/number.hpp"

@@ -7,7 +7,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>

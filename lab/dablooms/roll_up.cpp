@@ -2,7 +2,6 @@
 #include <cmath>
 #include <string>
 #include <unordered_set>
-#include <vector>
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/ladder.hpp"

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <thread>

@@ -1,6 +1,5 @@
 #include "lab/url_dedup/urls.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

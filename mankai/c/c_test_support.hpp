@@ -14,9 +14,15 @@
 
 namespace mankai::c {
 
+/// A handle that the test does not close itself.
+template <class T, int (*close)(T*)>
 struct Close {
-  void operator()(mankai_filter* filter) const noexcept { EXPECT_EQ(mankai_close(filter), MANKAI_OK); }
+  void operator()(T* handle) const noexcept { EXPECT_EQ(close(handle), MANKAI_OK); }
 };
+template <class T, int (*close)(T*)>
+using Closed = std::unique_ptr<T, Close<T, close>>;
+using Handle = Closed<mankai_filter, mankai_close>;
+
 /// An empty folder, removed at the end.
 class Folder {
  public:
@@ -43,9 +49,6 @@ Struct sized() {
   made.size = sizeof(made);
   return made;
 }
-
-/// A handle that the test does not close itself.
-using Handle = std::unique_ptr<mankai_filter, Close>;
 
 inline Handle create(const std::string& spec) {
   mankai_filter* filter = nullptr;

@@ -1,14 +1,10 @@
-#include <array>
 
 #include "mankai/c/c_test_support.hpp"
 
 namespace mankai::c {
 namespace {
 
-struct CloseGate {
-  void operator()(mankai_gate* gate) const noexcept { EXPECT_EQ(mankai_gate_close(gate), MANKAI_OK); }
-};
-using GateHandle = std::unique_ptr<mankai_gate, CloseGate>;
+using GateHandle = Closed<mankai_gate, mankai_gate_close>;
 
 GateHandle create_gate(const mankai_gate_request* request = nullptr) {
   mankai_gate* gate = nullptr;

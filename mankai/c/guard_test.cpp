@@ -7,10 +7,7 @@
 namespace mankai::c {
 namespace {
 
-struct CloseGuard {
-  void operator()(mankai_guard* guard) const noexcept { EXPECT_EQ(mankai_guard_close(guard), MANKAI_OK); }
-};
-using GuardHandle = std::unique_ptr<mankai_guard, CloseGuard>;
+using GuardHandle = Closed<mankai_guard, mankai_guard_close>;
 
 template <class Open>
 GuardHandle opened(const Open& open) {

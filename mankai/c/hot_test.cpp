@@ -7,10 +7,7 @@ namespace {
 
 constexpr std::int64_t kHotSecond = 1'000'000;
 
-struct CloseHot {
-  void operator()(mankai_hot* hot) const noexcept { EXPECT_EQ(mankai_hot_close(hot), MANKAI_OK); }
-};
-using HotHandle = std::unique_ptr<mankai_hot, CloseHot>;
+using HotHandle = Closed<mankai_hot, mankai_hot_close>;
 
 HotHandle open_hot(const char* path, const mankai_hot_request* request) {
   mankai_hot* hot = nullptr;

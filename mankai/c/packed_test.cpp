@@ -1,5 +1,4 @@
 #include <array>
-#include <cstring>
 #include <limits>
 
 #include "mankai/c/c_test_support.hpp"

@@ -9,10 +9,7 @@
 namespace mankai::c {
 namespace {
 
-struct CloseSeen {
-  void operator()(mankai_seen* seen) const noexcept { EXPECT_EQ(mankai_seen_close(seen), MANKAI_OK); }
-};
-using SeenHandle = std::unique_ptr<mankai_seen, CloseSeen>;
+using SeenHandle = Closed<mankai_seen, mankai_seen_close>;
 
 SeenHandle open_seen(const char* path, const mankai_seen_request* request) {
   mankai_seen* seen = nullptr;

@@ -10,9 +10,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>

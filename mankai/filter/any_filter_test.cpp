@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/cuckoo/cuckoo.hpp"

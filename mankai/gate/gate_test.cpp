@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "mankai/filter/any_filter.hpp"

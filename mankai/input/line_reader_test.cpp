@@ -7,7 +7,6 @@
 #include <array>
 #include <deque>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <string>
 #include <vector>
 
 #include "mankai/input/time_text.hpp"

@@ -5,10 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -210,7 +208,7 @@ TEST(ForgedDump, a_size_that_is_only_announced_takes_no_memory) {
   auto assembly = begin_dump(header).value();
   EXPECT_EQ(engine_memory_use().calls, 0U);
   std::uint64_t received = 0;
-  for (const std::size_t cells : {1, 100, 63, 5000, 1, 1 << 20, 64}) {
+  for (const std::size_t cells : {1U, 100U, 63U, 5000U, 1U, 1U << 20, 64U}) {
     const std::uint64_t end = received + cells;
     ASSERT_TRUE(assembly.add(end, zero_piece(received, cells)).has_value());
     received = end;

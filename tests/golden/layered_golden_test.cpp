@@ -25,8 +25,6 @@ struct Golden {
   double fpr;
   HashSpec hash;
   std::size_t max_levels;
-  const char* params;       // bytes 64 to 119 of the header in hex: shape, mode, levels, slices and their order
-  std::uint64_t xxh3;       // of the whole image
   std::uint64_t strangers;  // XXH3 of the answers to 20000 paths that were never inserted, a byte each
 };
 
@@ -60,8 +58,6 @@ Bytes made(const Golden& golden) {
   return filter.to_bytes();
 }
 
-std::string params_of(const Bytes& bytes) { return hex(std::span(bytes).subspan(64, 56)); }
-
 // Strangers that resemble members: their hosts, directories and repeats with other pages, and prefixes.
 std::uint64_t answers_to_strangers(const LayeredUrlBloom& filter) {
   std::string answers;
@@ -72,33 +68,21 @@ std::uint64_t answers_to_strangers(const LayeredUrlBloom& filter) {
 }
 
 const std::array<Golden, 4> kGolden = {{
-    {"layered_url_bloom", UrlLayering::repaired, 0.05, kXxh3, 8,
-     "0004000000000000040000000000000008000000000000000000000000000000050000000000000069adb91b99f70f3e0000000000000000",
-     0xba200290e89d374eU, 0x2e76fc955b2c9d2U},
-    {"layered_url_bloom_siphash", UrlLayering::repaired, 0.01, kSiphash, 64,
-     "0004000000000000070000000000000040000000000000000000000000000000050000000000000012780572a07807870000000000000000",
-     0xbd2f3b85f481cb83U, 0x91e7f829b55d4070U},
-    {"layered_url_bloom_faithful", UrlLayering::faithful, 0.05, kXxh3, 8,
-     "0004000000000000040000000100000008000000000000000000000000000000050000000000000000650361372bde110000000000000000",
-     0x25069b49cd4ebf1U, 0xc5c5547056a4337dU},
-    {"layered_url_bloom_two_levels", UrlLayering::repaired, 0.05, kXxh3, 2,
-     "00040000000000000400000000000000020000000000000000000000000000000300000000000000e14b5e711ab584010000000000000000",
-     0x5414db164ad71802U, 0xc3c0bf1ee1708f2dU},
+    {"layered_url_bloom", UrlLayering::repaired, 0.05, kXxh3, 8, 0x2e76fc955b2c9d2U},
+    {"layered_url_bloom_siphash", UrlLayering::repaired, 0.01, kSiphash, 64, 0x91e7f829b55d4070U},
+    {"layered_url_bloom_faithful", UrlLayering::faithful, 0.05, kXxh3, 8, 0xc5c5547056a4337dU},
+    {"layered_url_bloom_two_levels", UrlLayering::repaired, 0.05, kXxh3, 2, 0xc3c0bf1ee1708f2dU},
 }};
 
-TEST(LayeredGolden, todays_code_writes_the_pinned_bytes) {
+TEST(LayeredGolden, todays_code_makes_the_files) {
   for (const Golden& golden : kGolden) {
-    const Bytes bytes = made(golden);
-    EXPECT_EQ(params_of(bytes), golden.params) << golden.name;
-    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
+    EXPECT_EQ(made(golden), read(path_of(golden.name))) << golden.name;
   }
 }
 
 TEST(LayeredGolden, todays_code_reads_the_files_of_every_version) {
   for (const Golden& golden : kGolden) {
-    const Bytes bytes = read(path_of(golden.name));
-    EXPECT_EQ(sum_of(bytes), golden.xxh3) << golden.name;
-    const auto filter = LayeredUrlBloom::from_bytes(bytes);
+    const auto filter = LayeredUrlBloom::from_bytes(read(path_of(golden.name)));
     ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
     EXPECT_EQ(filter->layering(), golden.layering);
     EXPECT_EQ(filter->max_levels(), golden.max_levels);
@@ -122,8 +106,8 @@ TEST(LayeredGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
     const Bytes bytes = made(golden);
     write(path_of(golden.name), bytes);
-    std::cout << golden.name << "\n\"" << params_of(bytes) << "\"\n0x" << std::hex << sum_of(bytes) << "U, 0x"
-              << answers_to_strangers(LayeredUrlBloom::from_bytes(bytes).value()) << "U\n"
+    std::cout << golden.name << " 0x" << std::hex << answers_to_strangers(LayeredUrlBloom::from_bytes(bytes).value())
+              << "U\n"
               << std::dec;
   }
 }

@@ -55,13 +55,6 @@ class CommandTableTest(OneServerTest):
 
 @needs_module
 class PermissionTest(OneServerTest):
-    def as_user(self, *rules):
-        self.client.must("ACL", "SETUSER", "someone", "reset", "on", "nopass", *rules)
-        user = self.server.client()
-        self.addCleanup(user.close)
-        user.must("AUTH", "someone", "x")
-        return user
-
     def test_every_family_is_told_and_documented(self):
         """The server lists the families; a new one needs its section of INFO, its ACL category and its page."""
         docs = pathlib.Path(__file__).parents[2] / "docs"

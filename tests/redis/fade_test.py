@@ -3,7 +3,6 @@ import math
 import random
 
 from client import render
-from contract_test import lines_of, matches
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
 from harness import OneServerTest, RedisTest, ROUNDS, SEED, in_both_protocols, main, needs_module
 
@@ -47,11 +46,6 @@ class Fade(Family):
 
 @needs_module
 class ContractTest(OneServerTest):
-    def check(self, client, script):
-        for words, *replies in lines_of(script):
-            expected, reply = replies[client.protocol - 2], render(client.call(*words))
-            self.assertTrue(matches(expected, reply), f"{words}\n    expected {expected}\n         got {reply}")
-
     @in_both_protocols
     def test_replies(self, client):
         self.check(client, """

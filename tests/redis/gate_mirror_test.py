@@ -19,6 +19,7 @@ MANKAI = pathlib.Path(sys.argv.pop(2)).resolve() if len(sys.argv) > 2 else None
 
 from client import PATIENCE, Client, Error, wait_for  # noqa: E402: the arguments are those of `harness` from here on
 from harness import ROUNDS, SEED, RedisTest, main, needs_module  # noqa: E402
+from server import Listener  # noqa: E402
 
 KEY = "shop:baskets"
 SOURCE = ("--from", "sqlite:shop.db", "--table", "baskets", "--key", "cookie", "--where", "items > 0")
@@ -26,7 +27,7 @@ SOURCE = ("--from", "sqlite:shop.db", "--table", "baskets", "--key", "cookie", "
 PIECE = 1 << 20  # bytes that a load sends at once
 
 
-class LateCommands:
+class LateCommands(Listener):
     """Stands before a server, and keeps one command back: the client is cut off, and the server gets it later.
 
     `caught` is set when it is kept; then nobody gets through until `open` is. It goes on before the command that `before`
@@ -34,32 +35,17 @@ class LateCommands:
     """
 
     def __init__(self, server, folder):
-        self.server, self.path = server, folder / "late.sock"
-        self.socket = str(self.path)
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.socket)
-        self.listener.listen(9)
+        self.server = server
         self.kept, self.which, self.before = None, None, None
         self.caught, self.open, self.came = threading.Event(), threading.Event(), threading.Event()
         self.open.set()
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.listen_at(folder / "late.sock")
 
     def keep(self, which, before):
         """Of the commands that follow; both are functions of a command's words."""
         self.caught.clear()
         self.came.clear()
         self.which, self.before = which, before
-
-    def close(self):
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
         server = socket.socket(socket.AF_UNIX)

@@ -11,11 +11,13 @@ for BF.ADD, and so on), which checks the suites themselves. In the environment:
 import functools
 import os
 import pathlib
+import re
+import shlex
 import signal
 import sys
 import unittest
 
-from client import wait_for
+from client import render, wait_for
 from server import SERVER, Server
 
 SKIPPED = 77  # what ctest takes for "skipped"
@@ -75,6 +77,33 @@ class OneServerTest(RedisTest):
             log = self.server.log()
             self.server.start()  # the other tests go on
             self.fail(f"redis-server ended by itself:\n{log}")
+
+    def as_user(self, *rules):
+        self.client.must("ACL", "SETUSER", "someone", "reset", "on", "nopass", *rules)
+        user = self.server.client()
+        self.addCleanup(user.close)
+        user.must("AUTH", "someone", "x")
+        return user
+
+    def check(self, client, script):
+        wrong = []
+        for words, *replies in lines_of(script):
+            expected, reply = replies[client.protocol - 2], render(client.call(*words))
+            if not matches(expected, reply):
+                wrong.append(f"\n{shlex.join(words)}\n    expected {expected}\n         got {reply}")
+        self.assertFalse(wrong, "".join(wrong))
+
+
+def lines_of(script):
+    """Yields (words, expected in RESP2, expected in RESP3) of a table."""
+    for line in re.sub(r"\n\s*(?=\||=>)", " ", script.strip()).split("\n"):
+        words, _, replies = line.strip().partition(" => ")
+        old, _, new = replies.partition(" | ")
+        yield shlex.split(words), old, new or old
+
+
+def matches(expected, reply):
+    return re.fullmatch(re.escape(expected).replace("<n>", r"\d+"), reply) is not None
 
 
 def in_both_protocols(test):

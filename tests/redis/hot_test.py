@@ -3,8 +3,7 @@ import math
 import random
 import unittest
 
-from client import Error, render
-from contract_test import lines_of, matches
+from client import Error
 from engine_test import limit_filters
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
 from harness import OneServerTest, RedisTest, ROUNDS, SEED, in_both_protocols, main, needs_module
@@ -98,11 +97,6 @@ class Model:
 
 @needs_module
 class ContractTest(OneServerTest):
-    def check(self, client, script):
-        for words, *replies in lines_of(script):
-            expected, reply = replies[client.protocol - 2], render(client.call(*words))
-            self.assertTrue(matches(expected, reply), f"{words}\n    expected {expected}\n         got {reply}")
-
     @in_both_protocols
     def test_replies(self, client):
         facts = (("Half-life", '"60"', ",60.0"), ("Lambda", '"0.5"', ",0.5"), ("Epoch", '"60"', ",60.0"),

@@ -368,8 +368,21 @@ class ChecksumTest(unittest.TestCase):
         self.assertEqual(crc64(b"123456789"), 0xE9C6D914C4B8D9CA)  # the check value of CRC-64/REDIS
 
 
+class Forgery:
+    """RESTORE of untrusted bytes, which are then used by `use(key)`. Mixed into OneServerTest."""
+
+    def try_restore(self, payload):
+        reply = self.client.call("RESTORE", "forged", 0, payload, "REPLACE")
+        if isinstance(reply, Error):
+            self.assertRegex(reply, "Bad data format|DUMP payload version or checksum are wrong")
+            return 0
+        self.restored = self.client.must("DUMP", "forged")  # before it is used, and changed
+        self.assertEqual(self.use("forged")[-1], b"PONG")
+        return 1
+
+
 @needs_module
-class ForgeryTest(OneServerTest):
+class ForgeryTest(Forgery, OneServerTest):
     """Untrusted bytes: refused, or a filter that can be used; the server goes on in any case."""
 
     def make(self):
@@ -392,15 +405,6 @@ class ForgeryTest(OneServerTest):
             ("BF.REM", key, *ITEMS[:30]), ("BF.MADD", key, *ITEMS[:80]), ("BF.INFO", key, "FPR"),
             ("DEBUG", "DIGEST-VALUE", key), ("DUMP", key), ("COPY", key, "copy", "REPLACE"), ("PING",),
         ])
-
-    def try_restore(self, payload):
-        reply = self.client.call("RESTORE", "forged", 0, payload, "REPLACE")
-        if isinstance(reply, Error):
-            self.assertRegex(reply, "Bad data format|DUMP payload version or checksum are wrong")
-            return 0
-        self.restored = self.client.must("DUMP", "forged")  # before it is used, and changed
-        self.assertEqual(self.use("forged")[-1], b"PONG")
-        return 1
 
     def test_a_sealed_payload_that_was_not_forged_is_accepted(self):
         for key in self.make():

@@ -25,7 +25,7 @@ MANKAI = pathlib.Path(sys.argv.pop(2)).resolve() if len(sys.argv) > 2 else None
 
 from client import PATIENCE, wait_for  # noqa: E402: the arguments are those of `harness` from here on
 from harness import MODULE, OneServerTest, RedisTest, main, needs_module  # noqa: E402
-from server import Cluster, free_port  # noqa: E402
+from server import Cluster, Listener, free_port  # noqa: E402
 
 SMALL_FPR = "1e-7"  # so that no false positive disturbs a count of some thousand lines; for more lines, of a larger filter too
 
@@ -360,28 +360,13 @@ class OneServerRemoteTest(Commands, OneServerTest):
             self.assertEqual(sorted(outputs[0] + outputs[1]), sorted(lines))
 
 
-class CuttingProxy:
+class CuttingProxy(Listener):
     """Stands before a server, and cuts the first connection on which it sees a word: the server gets the request, and
     the client no reply."""
 
     def __init__(self, server, folder, word, cuts=1):
         self.server, self.word, self.cuts = server, word, cuts
-        self.socket = str(folder / "proxy.sock")
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.socket)
-        self.listener.listen(9)
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        self.listen_at(folder / "proxy.sock")
 
     def serve(self, client):
         with socket.socket(socket.AF_UNIX) as server, client:
@@ -508,7 +493,7 @@ class LostConnectionTest(Commands, RedisTest):
         self.assertEqual(self.dedup(address, lines), [])
 
 
-class FakeServer:
+class FakeServer(Listener):
     """Answers each command with bytes, or ends the connection with None."""
 
     def __init__(self, folder=None, **answers):
@@ -517,28 +502,13 @@ class FakeServer:
         self.type = "mankai-bf"
         self.asked = []
         if folder is None:
-            self.listener = socket.create_server(("127.0.0.1", 0))
+            self.listen(socket.create_server(("127.0.0.1", 0)))
             self.port = self.listener.getsockname()[1]
         else:
-            self.listener = socket.socket(socket.AF_UNIX)
-            self.socket = str(folder / "fake.sock")
-            self.listener.bind(self.socket)
-            self.listener.listen(9)
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.listener.close()
+            self.listen_at(folder / "fake.sock")
 
     def type_of(self, words):
         return b"+none\r\n" if b"{" in words[1] else f"+{self.type}\r\n".encode()
-
-    def accept(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
         with contextlib.suppress(OSError), client, client.makefile("rb") as stream:

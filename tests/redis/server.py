@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 
 from client import PATIENCE, Client, Error, wait_for
 
@@ -188,6 +189,32 @@ def _run(*words):
     if done.returncode != 0:
         raise AssertionError(f"redis-cli {' '.join(map(str, words))}:\n{done.stdout[-3000:]}{done.stderr}")
     return done.stdout
+
+
+class Listener:
+    """Serves each connection in a thread of its own: `serve(client)`."""
+
+    def listen(self, listener):
+        self.listener = listener
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def listen_at(self, path):
+        self.socket = str(path)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.socket)
+        listener.listen(9)
+        self.listen(listener)
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
 
 class Cluster:

@@ -12,13 +12,12 @@ import pathlib
 import random
 import socket
 import struct
-import sys
 import threading
 import unittest
 import zlib
 
 from client import Error, Map, Null, wait_for
-from harness import MODULE, OneServerTest, RedisTest, main, needs_module, saved
+from harness import OneServerTest, RedisTest, main, needs_module, saved
 
 FIXTURES = pathlib.Path(__file__).parents[3] / "shared" / "data" / "redisbloom"
 FOOTER = 10  # of a DUMP payload: RDB version, checksum

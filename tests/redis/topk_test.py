@@ -36,6 +36,7 @@ class Lists(Family):
     prefix = "TOPK"
     category = "topk"
     is_of_one_moment = True
+    of_another_type = {"TOPK.RESERVE": "TopK: key already exists"}
     keys = ("few", "shaped", "texts", "decays", "decayed", "crowded")
     reads = (("TOPK.QUERY", "a", "item1"), ("TOPK.COUNT", "a", "item1"), ("TOPK.LIST",), ("TOPK.LIST", "WITHCOUNT"), ("TOPK.INFO",))
     writes = (("TOPK.RESERVE", 10), ("TOPK.ADD", "a"), ("TOPK.INCRBY", "a", 1), ("TOPK.INCRBYAT", LONG_AGO, "a", 1),
@@ -414,15 +415,6 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
 @needs_module
 class KeyTest(KeyMatrix, OneServerTest):
     family = Lists()
-
-    def test_another_type_is_refused(self):
-        self.client.must("BF.ADD", "b", "a")
-        self.client.must("SET", "f", "a string")
-        for key in ("f", "b"):
-            for name, *words in (*self.family.reads, *self.family.writes):
-                refused = "TopK: key already exists" if name == "TOPK.RESERVE" else "WRONGTYPE"
-                self.assertRegex(render(self.client.call(name, key, *words)), refused, name)
-        self.assertEqual(self.client.must("GET", "f"), b"a string")
 
 
 @needs_module

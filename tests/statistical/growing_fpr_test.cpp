@@ -37,23 +37,9 @@ double measured_rate(const F& filter, Random& random) {
   return static_cast<double>(yes) / static_cast<double>(kStrangers);
 }
 
-// Variance over filters of a blocked slice's rate with `keys` keys: as blocked_variance, for lanes of so many cells.
-double slice_variance(double keys, double blocks, double lane_cells) {
-  double mean = 0;
-  double mean_of_square = 0;
-  for_each_load(keys, blocks, [&](double j, double probability) {
-    const Occupancy lane = occupancy(j, lane_cells);
-    const double fill = lane.mean / lane_cells;
-    mean += probability * std::pow(fill, probes::kBlockLanes);
-    mean_of_square +=
-        probability * std::pow(fill * fill + lane.variance / (lane_cells * lane_cells), probes::kBlockLanes);
-  });
-  return std::fmax(0, mean_of_square - mean * mean) / blocks;
-}
-
+// Variance over filters of the rate of a slice.
 double slice_variance(const BlockedBloom& slice) {
-  return slice_variance(static_cast<double>(slice.keys_inserted()), static_cast<double>(slice.params().block_count),
-                        probes::kLaneBits);
+  return blocked_variance(static_cast<double>(slice.keys_inserted()), static_cast<double>(slice.params().block_count));
 }
 
 // Partitioned: k independent occupancies s_i of one size; q is their product, whose relative variance is k times theirs
@@ -62,7 +48,7 @@ double slice_variance(const CountingBloom& slice) {
   const auto keys = static_cast<double>(slice.keys_inserted());
   const auto params = slice.params();
   if (slice.layout() == CountingLayout::blocked) {
-    return slice_variance(keys, static_cast<double>(params.size), probes::kLaneBits / 4.0);
+    return blocked_variance(keys, static_cast<double>(params.size), probes::kLaneBits / 4.0);
   }
   const auto size = static_cast<double>(params.size);
   const Occupancy cells = occupancy(keys, size);

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -109,17 +108,8 @@ void use_pieces(F filter) {
 /// Opens bytes, copied and in place, and uses what opens. Returns the error's text, else nothing.
 template <class F>
 std::string open_pieces(std::span<const std::byte> bytes, Trust trust) {
-  AlignedBytes in_place(bytes);
-  auto attached = F::attach(in_place.span(), trust);
-  auto copied = F::from_bytes(bytes, trust);
-  MANKAI_ASSERT(attached.has_value() == copied.has_value());
-  if (!copied) {
-    MANKAI_ASSERT(attached.error().detail == copied.error().detail);
-    MANKAI_ASSERT(copied.error().code == ErrorCode::corrupt || copied.error().code == ErrorCode::unsupported_version);
-    return copied.error().detail;
-  }
-  use_pieces(std::move(*attached));
-  return {};
+  return open_both<F>(
+      bytes, trust, [trust](std::span<std::byte> in_place) { return F::attach(in_place, trust); }, use_pieces<F>);
 }
 
 }  // namespace mankai::test

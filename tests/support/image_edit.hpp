@@ -9,8 +9,11 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/base/region.hpp"
 #include "mankai/filter/parts/image_format.hpp"
 
@@ -104,6 +107,35 @@ inline void fix_trailer(std::span<std::byte> image) {
     std::memcpy(trailer + chunk * sizeof(checksum), &checksum, sizeof(checksum));
   }
   fix_trailer_sum(image, sizeof(ImageHeader) + static_cast<std::size_t>(cells_bytes));
+}
+
+/// Changes bytes as a fuzzer's input says: each three bytes of input are a place and a byte to put there. Returns the
+/// rest of the input.
+inline std::span<const std::byte> change_bytes(std::span<std::byte> bytes, std::span<const std::byte> input) {
+  for (; input.size() >= 3; input = input.subspan(3)) {
+    const std::size_t place = std::to_integer<std::size_t>(input[0]) | std::to_integer<std::size_t>(input[1]) << 8;
+    bytes[place % bytes.size()] = input[2];
+  }
+  return input;
+}
+
+/// Opens bytes as a copy and, by `attach(bytes)`, in place: both succeed and are used, or fail alike. Returns the
+/// error.
+template <class F, class Attach, class Use>
+std::string open_both(std::span<const std::byte> bytes, Trust trust, const Attach& attach, const Use& use) {
+  AlignedBytes in_place(bytes);
+  auto attached = attach(in_place.span());
+  auto copied = F::from_bytes(bytes, trust);
+  MANKAI_ASSERT(attached.has_value() == copied.has_value());
+  if (!copied) {
+    MANKAI_ASSERT(attached.error().detail == copied.error().detail);
+    MANKAI_ASSERT(copied.error().code == ErrorCode::corrupt || copied.error().code == ErrorCode::unsupported_version);
+    return copied.error().detail;
+  }
+  MANKAI_ASSERT(trust == Trust::fast || copied->verify().has_value());
+  use(std::move(*attached));
+  use(std::move(*copied));
+  return {};
 }
 
 }  // namespace mankai::test

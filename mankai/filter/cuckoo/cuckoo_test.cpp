@@ -6,7 +6,6 @@
 #include <thread>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -633,41 +633,6 @@ TEST(DecayedTop, a_key_without_its_bytes_is_counted_and_never_listed) {
   EXPECT_TRUE(DecayedTop::from_bytes(filter.to_bytes()).has_value());
 }
 
-TEST(DecayedTop, batches_of_digests_and_integers_agree_with_single_calls) {
-  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
-    auto batch = DecayedTop::create({.bytes = 8 * kKiB, .decay = kTenth, .hash = spec}).value();
-    auto observed = batch.create_like().value();
-    auto singles = batch.create_like().value();
-    const Hasher hash = batch.hasher();
-    Random random(9);
-    for (const std::size_t size : {0U, 1U, 63U, 64U, 65U, 300U}) {
-      std::vector<std::uint64_t> integers(size);
-      for (std::uint64_t& integer : integers) {
-        integer = random.below(2000);
-      }
-      std::vector<Digest> digests(size);
-      hash(std::span<const std::uint64_t>(integers), std::span(digests));
-      Outcomes answers(size);
-      Outcomes by_integer(size);
-      batch.may_contain(std::span<const Digest>(digests), answers.span());
-      batch.may_contain(std::span<const std::uint64_t>(integers), by_integer.span());
-      Outcomes seen(size);
-      observed.observe(digests, seen.span());
-      for (std::size_t i = 0; i < size; ++i) {
-        ASSERT_EQ(answers.span()[i], batch.may_contain(digests[i]));
-        ASSERT_EQ(by_integer.span()[i], batch.may_contain(digests[i]));
-        ASSERT_EQ(seen.span()[i], singles.observe(digests[i]));
-      }
-      batch.insert(std::span<const std::uint64_t>(integers));
-      ASSERT_EQ(batch.to_bytes(), singles.to_bytes());
-      ASSERT_EQ(observed.to_bytes(), singles.to_bytes());
-    }
-    EXPECT_GT(batch.keys_estimate(), 0);
-    EXPECT_GT(batch.fpr_estimate(), 0);
-    EXPECT_EQ(batch.keys_inserted(), 493U);
-  }
-}
-
 TEST(DecayedTop, digest_zero_is_a_key_like_any_other) {
   auto filter = make_top({.bytes = 16 * kKiB, .decay = kTenth});
   EXPECT_FALSE(filter.may_contain(Digest{0}));

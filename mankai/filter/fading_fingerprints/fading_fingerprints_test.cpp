@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "tests/support/filter_request.hpp"
@@ -129,20 +127,6 @@ TEST(FadingFingerprints, batches_agree_with_single_calls) {
       EXPECT_EQ(shared.to_bytes(), single.to_bytes());
       EXPECT_EQ(batch_answers(batch, digests), single_answers(batch, digests));
     }
-  }
-}
-
-TEST(FadingFingerprints, integer_keys_are_hashed_as_the_hasher_does) {
-  for (const HashSpec& hash : {kXxh3, kNhSiphash, kSiphash}) {
-    auto by_digest = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
-    auto by_key = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
-    const auto ids = counted(1, 10'000);
-    std::vector<Digest> digests(ids.size());
-    by_key.hasher()(std::span<const std::uint64_t>(ids), std::span(digests));
-    by_digest.insert(std::span(digests));
-    by_key.insert(std::span(ids));
-    EXPECT_EQ(by_key.to_bytes(), by_digest.to_bytes());
-    EXPECT_EQ(batch_answers(by_key, ids), batch_answers(by_key, digests));
   }
 }
 

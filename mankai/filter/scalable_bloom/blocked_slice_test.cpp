@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <vector>
 
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "tests/support/random.hpp"

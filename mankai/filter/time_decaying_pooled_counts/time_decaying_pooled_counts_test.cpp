@@ -388,31 +388,6 @@ TEST(PooledCounts, the_gate_stops_absent_keys_and_no_member) {
   EXPECT_LT(gated.fpr_estimate(), open.fpr_estimate() / 2);
 }
 
-TEST(PooledCounts, batches_are_single_calls_in_order) {
-  for (const PoolLookup lookup : kLookups) {
-    auto batches = Pooled::create(options_of(lookup, 0.9)).value();
-    auto singles = batches.create_like().value();
-    Random random(13);
-    std::vector<std::uint64_t> keys(500);
-    std::ranges::generate(keys, [&] { return random.below(80); });
-    std::vector<Digest> digests(keys.size());
-    singles.hasher()(keys, digests);
-    std::array<bool, 500> seen{};
-    batches.observe(digests, seen);
-    batches.insert(std::span<const std::uint64_t>(keys));
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      EXPECT_EQ(singles.observe(digests[i]), seen[i]);
-    }
-    for (const Digest digest : digests) {
-      singles.insert(digest);
-    }
-    EXPECT_EQ(batches.to_bytes(), singles.to_bytes());
-    std::array<bool, 500> found{};
-    batches.may_contain(std::span<const std::uint64_t>(keys), found);
-    EXPECT_TRUE(std::ranges::all_of(found, [](bool each) { return each; }));
-  }
-}
-
 TEST(PooledCounts, what_cannot_be_is_refused) {
   const auto refused = [](const auto& change) {
     Options options = options_of(PoolLookup::hash, 0.9);

@@ -293,34 +293,6 @@ TEST(TieredCounts, fills_and_rates_are_those_of_the_paths) {
   });
 }
 
-TEST(TieredCounts, batches_are_single_calls_in_order) {
-  auto batches = Tiered::create(options_of(0.9)).value();
-  auto singles = batches.create_like().value();
-  Random random(13);
-  std::vector<std::uint64_t> keys(500);
-  std::ranges::generate(keys, [&] { return random.below(80); });
-  std::vector<Digest> digests(keys.size());
-  singles.hasher()(keys, digests);
-  std::array<bool, 500> seen{};
-  batches.observe(digests, seen);
-  batches.insert(std::span<const std::uint64_t>(keys));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(singles.observe(digests[i]), seen[i]);
-  }
-  for (const Digest digest : digests) {
-    singles.insert(digest);
-  }
-  EXPECT_EQ(batches.to_bytes(), singles.to_bytes());
-  std::vector<DecayedCount> counts(digests.size());
-  batches.estimate(digests, counts);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(counts[i], singles.estimate(digests[i]));
-  }
-  std::array<bool, 500> found{};
-  batches.may_contain(std::span<const std::uint64_t>(keys), found);
-  EXPECT_TRUE(std::ranges::all_of(found, [](bool each) { return each; }));
-}
-
 TEST(TieredCounts, what_cannot_be_is_refused) {
   const auto refused = [](const auto& change) {
     Options options = options_of(0.9);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/image/move.hpp"

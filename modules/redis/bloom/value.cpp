@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <new>
-#include <string>
 #include <type_traits>
 
 #include "mankai/hash/probes.hpp"

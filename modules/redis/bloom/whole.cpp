@@ -1,5 +1,4 @@
 #include <memory>
-#include <string>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/engine/guard.hpp"

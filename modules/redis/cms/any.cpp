@@ -1,7 +1,6 @@
 #include "modules/redis/cms/any.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace mankai::redis {

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "mankai/base/number.hpp"

@@ -1,7 +1,5 @@
 #include "modules/redis/cuckoo/settings.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
 

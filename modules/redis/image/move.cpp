@@ -1,6 +1,5 @@
 #include "modules/redis/image/move.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "modules/redis/engine/memory.hpp"

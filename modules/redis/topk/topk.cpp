@@ -5,7 +5,6 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "mankai/base/duration.hpp"
