@@ -12,15 +12,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/parts/image.hpp"
 #include "mankai/hash/checksum.hpp"
+#include "modules/redis/bloom/value.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/fade/value.hpp"
@@ -56,6 +59,7 @@ namespace mankai::redis {
 
 Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
 std::size_t engine_bytes(std::size_t bytes) noexcept { return bytes; }
+void count_engine_bytes(std::ptrdiff_t /*bytes*/) noexcept {}
 
 }  // namespace mankai::redis
 
@@ -72,10 +76,11 @@ constexpr std::size_t kCellsOfPiece = 200;
 
 constexpr unsigned kHasRightPieces = 1;
 constexpr unsigned kHasRightHeaders = 2;
-constexpr unsigned kFamilies = 5;
+constexpr unsigned kFamilies = 6;
 
 constexpr HashSpec kHash = {.kind = HashKind::siphash, .seed = {1, 2}};
 constexpr GrowingSettings kGrowing = {.fpr = 0.3, .capacity_keys = 8, .expansion = 2, .hash = kHash};
+constexpr BloomSettings kSmall = {.capacity_keys = 25, .fpr = 0.01, .expansion = 2, .hash = kHash};
 constexpr FadeSettings kFading = {.fpr = 0.1, .capacity_keys = 30, .hash = kHash};
 constexpr TopSettings kListing = {.most = 5, .width = 1, .depth = 1, .half_life = std::chrono::hours(1), .hash = kHash};
 constexpr Time kNow = Time(std::chrono::hours(480'000));
@@ -89,6 +94,8 @@ Value make() {
                                .fpr = 0.01,
                                .hash = kHash};
     return HotValue::create(settings).value();
+  } else if constexpr (std::is_same_v<Value, BloomValue>) {
+    return BloomValue::create(kSmall).value();
   } else if constexpr (std::is_same_v<Value, FadeValue>) {
     return FadeValue::create(kFading).value();
   } else if constexpr (std::is_same_v<Value, TopList>) {
@@ -111,6 +118,13 @@ void insert(UrlValue& value) {
   std::array<bool, kKeys.size()> seen;
   const AddReport report = value.add(kKeys, seen);
   MANKAI_ASSERT(report.done == kKeys.size() || report.stop == AddStop::full);
+}
+void insert(BloomValue& value) {
+  std::array<bool, kKeys.size()> outcomes;
+  const AddReport report = value.add(kKeys, outcomes);
+  value.ask(kKeys, outcomes);
+  const auto added = std::span(outcomes).first(report.done);
+  MANKAI_ASSERT(std::ranges::find(added, false) == added.end());
 }
 void insert(FadeValue& value) {
   std::array<bool, kKeys.size()> fresh;
@@ -249,14 +263,41 @@ Result<Value> assembled(const Pieces& pieces) {
 }
 
 // A forged image may want slices of 2^48 keys next; what is made here must stay small.
+constexpr std::uint64_t kKeysMax = 1U << 14U;
 template <class Value>
 bool may_take_more(const Value& value) {
-  constexpr std::uint64_t kKeysMax = 1U << 14U;
   if constexpr (requires { value.filter().slice_count(); }) {
     const auto& filter = value.filter();
     return filter.initial_keys() < kKeysMax && filter.growth().factor <= 4 && filter.slice_count() <= 4;
   }
   return true;
+}
+bool may_take_more(const BloomValue& value) {
+  const BloomSettings settings = value.settings();
+  return settings.capacity_keys < kKeysMax && settings.expansion <= 4 && value.slice_count() <= 4;
+}
+
+template <class Value>
+void use(Value& value, const Pieces& /*apart*/, Value& /*again*/) {
+  insert(value);
+  check_answers(value);
+}
+
+// A small filter is in the memory of its key, as in a server, and then is as one that is not.
+void use(BloomValue& value, const Pieces& apart, BloomValue& again) {
+  struct alignas(kLine) Block {
+    std::array<std::byte, kLine> object;
+    std::array<std::byte, TinyBloom::kMostCells> cells;
+  } block;
+  const std::unique_ptr<BloomValue, void (*)(BloomValue*)> key(new (block.object.data()) BloomValue(std::move(value)),
+                                                               [](BloomValue* object) { std::destroy_at(object); });
+  if (const std::size_t bytes = key->bytes_beside(); bytes != 0) {
+    key->settle(std::span(block.cells).first(bytes));
+  }
+  MANKAI_ASSERT(taken_apart(*key) == apart);
+  insert(*key);
+  insert(again);
+  MANKAI_ASSERT(taken_apart(*key) == taken_apart(again));
 }
 
 template <class Value>
@@ -274,11 +315,10 @@ void run(std::span<const std::byte> input, unsigned mode) {
     return;
   }
   try {
-    insert(*value);
+    use(*value, apart, *again);
   } catch (const std::bad_alloc&) {
     return;  // the next slice is too large for so little memory
   }
-  check_answers(*value);
 }
 
 }  // namespace
@@ -290,7 +330,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto input = std::as_bytes(std::span(data, size)).subspan(1);
   constexpr std::array<void (*)(std::span<const std::byte>, unsigned), kFamilies> kRuns = {
-      run<CountingValue>, run<UrlValue>, run<FadeValue>, run<HotValue>, run<TopList>};
+      run<CountingValue>, run<UrlValue>, run<FadeValue>, run<HotValue>, run<TopList>, run<BloomValue>};
   kRuns[(data[0] >> 2U) % kFamilies](input, data[0]);
   return 0;
 }

@@ -24,18 +24,13 @@ using mankai::ScalableCountingBloom;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kHeaderBytes = sizeof(mankai::ImageHeader);
-constexpr std::uint64_t kGood = 4;
+constexpr std::uint64_t kGood = 5;
 
 template <class F>
-Bytes good(std::uint32_t factor, mankai::CountingLayout layout) {
-  typename F::Options options{.keys = 8, .fpr = 0.3};
-  options.growth = {.factor = factor};
+Bytes good(typename F::Options options) {
   options.hash = mankai::test::kXxh3;
-  if constexpr (requires { options.layout; }) {
-    options.layout = layout;
-  }
   F filter = F::create(options).value();
-  for (std::uint64_t i = 0; i < 20; ++i) {
+  for (std::uint64_t i = 0; filter.slice_count() == 1 || i < 20; ++i) {
     filter.insert(mankai::Digest{i * 0x9e3779b97f4a7c15U});
   }
   return filter.to_bytes();
@@ -43,9 +38,14 @@ Bytes good(std::uint32_t factor, mankai::CountingLayout layout) {
 
 // A good image of each kind, small enough to be changed everywhere.
 const Bytes& good_image(unsigned which) {
-  static const Bytes kImages[kGood] = {good<ScalableBloom>(2, {}), good<ScalableBloom>(1, {}),
-                                       good<ScalableCountingBloom>(2, mankai::CountingLayout::blocked),
-                                       good<ScalableCountingBloom>(1, mankai::CountingLayout::partitioned)};
+  static const Bytes kImages[kGood] = {
+      good<ScalableBloom>({.keys = 8, .fpr = 0.3}),
+      good<ScalableBloom>({.keys = 8, .fpr = 0.3, .growth = {.factor = 1}}),
+      good<ScalableCountingBloom>({.keys = 8, .fpr = 0.3}),
+      good<ScalableCountingBloom>(
+          {.keys = 8, .fpr = 0.3, .growth = {.factor = 1}, .layout = mankai::CountingLayout::partitioned}),
+      // Keys have several blocks.
+      good<ScalableBloom>({.keys = 64, .fpr = 1e-9, .growth = {.bound = mankai::FprBound::gradual}})};
   return kImages[which % kGood];
 }
 

@@ -67,7 +67,8 @@ def sanitized(jobs):
 
 def threads(jobs):
     # The thread sanitizer of g++ 12 knows no kernel that randomizes addresses by more than 28 bits.
-    return ctest("tsan", jobs, environment={"TSAN_OPTIONS": "halt_on_error=1"},
+    # A child of fork() opens a shared file again, with a thread of its own.
+    return ctest("tsan", jobs, environment={"TSAN_OPTIONS": "halt_on_error=1:die_after_fork=0"},
                  prefix=("setarch", platform.machine(), "--addr-no-randomize"))
 
 

@@ -276,11 +276,13 @@ struct GrowingMode {
   bool is_counting = false;
   std::uint32_t factor = 2;
   CountingLayout layout = CountingLayout::blocked;
+  FprBound bound = FprBound::total;
 };
 
-inline constexpr std::array<GrowingMode, 5> kGrowingModes = {
+inline constexpr std::array<GrowingMode, 6> kGrowingModes = {
     {{.name = "bloom_doubling"},
      {.name = "bloom_constant", .factor = 1},
+     {.name = "bloom_gradual", .bound = FprBound::gradual},
      {.name = "counting_doubling", .is_counting = true},
      {.name = "counting_faithful", .is_counting = true, .factor = 1, .layout = CountingLayout::partitioned},
      {.name = "counting_dablooms", .is_counting = true, .factor = 1, .layout = CountingLayout::dablooms}}};
@@ -288,7 +290,7 @@ inline constexpr std::array<GrowingMode, 5> kGrowingModes = {
 template <class F>
 F make_of_mode(const GrowingMode& mode, const FilterRequest& request) {
   typename F::Options options{.keys = request.keys, .fpr = request.fpr};
-  options.growth = {.factor = mode.factor};
+  options.growth = {.factor = mode.factor, .bound = mode.bound};
   options.hash = request.hash;
   if constexpr (requires { options.layout; }) {
     options.layout = mode.layout;

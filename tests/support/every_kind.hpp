@@ -16,7 +16,7 @@
 namespace mankai::test {
 
 /// The different shapes among the examples: those that differ in nothing but hash and canonical keys are one. Only
-/// shapes of which a filter can be created for any number of keys at any rate.
+/// shapes of which a filter can be created for any number of keys at a usual rate.
 [[nodiscard]] std::vector<Example> shapes();
 /// Those for which, or for whose kind, `fits` holds.
 [[nodiscard]] std::vector<Example> shapes(bool (*fits)(const KindDescription& kind));
