@@ -16,9 +16,10 @@ using cuckoo::kSlotsPerBucket;
 
 /// Keys whose lines are fetched before any of them is looked at.
 constexpr std::size_t kWindow = 32;
-/// Buckets that a search for room looks at before it gives up. With a quarter of them, half of the tables with cores of
-/// 8 bits did not reach kLoad.
-constexpr std::size_t kMostNodes = 4000;
+/// Buckets that a search for room looks at before it gives up: 256 KiB of the stack. With a quarter of them, 4 of 20
+/// tables of 1e7 and 3e7 keys with cores of 8 bits did not reach kLoad; with a half one did not, with all of them each
+/// did.
+constexpr std::size_t kMostNodes = 16'000;
 /// The same after a search has failed, until a slot is freed: each of many keys that are refused takes such a search.
 constexpr std::size_t kMostNodesIfFull = 250;
 /// The most slots that one class takes with counts.

@@ -102,8 +102,7 @@ class CuckooMoves {
 class CuckooTable : public FlatFilter<CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = 14;
-  /// Share of the slots that are taken at the capacity; the search for room finds it up to 0.957, in large tables with
-  /// cores of 8 bits up to 0.9537.
+  /// Share of the slots that are taken at the capacity: the search for room finds that many.
   static constexpr double kLoad = 0.955;
   static constexpr std::uint32_t kMostLevel = 44;
 
