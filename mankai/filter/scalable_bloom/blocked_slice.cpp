@@ -36,7 +36,10 @@ void in_windows(std::size_t count, const Use& use) {
 Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound) {
   MANKAI_TRY(check_request(request));
   unsigned per_key = bound == FprBound::gradual ? blocks_for(request.fpr) : 1;
-  if (per_key > 1 && blocked_bloom_fpr(request.keys, kSmallBlocks) <= request.fpr) {
+  // Every filter takes log2(1/fpr) bits per key, so few requests need the sum of blocked_bloom_fpr.
+  const auto least_bits = static_cast<std::uint64_t>(-std::ilogb(request.fpr) - 1);
+  if (per_key > 1 && request.keys * least_bits <= kSmallBlocks * probes::kBlockBits &&
+      blocked_bloom_fpr(request.keys, kSmallBlocks) <= request.fpr) {
     per_key = 1;
   }
   const double block_fpr = per_key == 1 ? request.fpr : std::pow(request.fpr, 1.0 / per_key);
