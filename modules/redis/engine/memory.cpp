@@ -2,8 +2,10 @@
 
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -28,7 +30,6 @@ bool does_allocator_align = false;
 constexpr std::size_t kLeastLazyBytes = std::size_t{128} << 10;
 // Limits of memory that the engine does not check itself are checked for blocks from this size on.
 constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
-constexpr std::uintptr_t kPageBytes = 4096;
 
 std::atomic<std::uint64_t> bytes_in_use = 0;
 std::atomic<std::uint64_t> blocks_moved = 0;
@@ -112,21 +113,26 @@ void* allocate_in_limit(std::size_t bytes) noexcept {
 bool is_aligned(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0; }
 
 /// Tries blocks of all sizes that allocators treat differently: of their classes, of runs of pages, and mapped ones.
+/// Two of each, since the first of a class may be aligned only because its pages are.
 bool probe_alignment() noexcept {
   constexpr std::size_t kMostBytes = std::size_t{4} << 20;
   bool is_every_block_aligned = true;
   for (std::size_t bytes = kCacheLineBytes; is_every_block_aligned && bytes <= kMostBytes;
        bytes += align_up(bytes / 4, kCacheLineBytes)) {
-    void* block = engine.try_alloc(bytes);
-    is_every_block_aligned = block != nullptr && is_aligned(block);
-    engine.free(block);
+    const std::array<void*, 2> blocks = {engine.try_alloc(bytes), engine.try_alloc(bytes)};
+    for (void* block : blocks) {
+      is_every_block_aligned = is_every_block_aligned && block != nullptr && is_aligned(block);
+      engine.free(block);
+    }
   }
   return is_every_block_aligned;
 }
 
-// Pages of a private mapping read as zeros again after MADV_DONTNEED.
+// Pages of a private mapping read as zeros again after MADV_DONTNEED. The system rounds the end up to whole pages, of
+// 16 or 64 KiB on some ARM machines: an end within one would clear bytes of other blocks.
 void zero(std::byte* data, std::size_t bytes) noexcept {
   if (bytes >= kLeastLazyBytes) {
+    static const auto kPageBytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto start = reinterpret_cast<std::uintptr_t>(data);
     const std::uintptr_t first_page = align_up(start, kPageBytes);
     const std::uintptr_t end_page = (start + bytes) / kPageBytes * kPageBytes;
