@@ -14,6 +14,7 @@
 #include <random>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,8 +29,7 @@ constexpr int kSlots = cuckoo::kSlotsPerBucket;
 constexpr std::uint64_t kPairSlots = std::uint64_t{2} * cuckoo::kSlotsPerBucket;
 
 // Two cache lines of buckets.
-CuckooTable make_table(std::uint32_t fingerprint_bits) {
-  const CuckooSlot slot{.fingerprint = fingerprint_bits};
+CuckooTable make_table(const CuckooSlot& slot) {
   auto made = CuckooTable::create(
       {.keys = 1, .fpr = 0.01, .first_buckets = 2 * cuckoo::buckets_per_line(slot.bits()), .slot = slot});
   EXPECT_TRUE(made) << made.error().detail;
@@ -62,21 +62,23 @@ struct Keys {
   std::array<std::vector<Digest>, 2> fixed;
 };
 
-// Found by what a table does with them: a key that is added often fills its buckets.
-Keys find_keys(std::uint32_t fingerprint_bits) {
+// Found by what a table does with them: a key that is added often fills its buckets. In a table that can be doubled it
+// takes four slots only; its buckets are those of a table without markers.
+Keys find_keys(CuckooSlot slot) {
+  slot.marker = 0;
   std::mt19937_64 random(1);
   std::optional<Digest> member;
   Keys keys{};
   while (keys.fixed[0].size() < 2 || keys.fixed[1].size() < 2) {
     const Digest key{random()};
-    CuckooTable table = make_table(fingerprint_bits);
+    CuckooTable table = make_table(slot);
     EXPECT_TRUE(insert(table, key, 2 * kSlots));
     if (!member) {
       const bool is_member = table.taken_slots() == kPairSlots && lines_in_use(table) == 2;
       member = is_member ? std::optional(key) : std::nullopt;
     } else if (table.taken_slots() == kSlots && insert(table, *member, kSlots) && !insert(table, *member)) {
       // The member goes to its first bucket while there is room.
-      CuckooTable other = make_table(fingerprint_bits);
+      CuckooTable other = make_table(slot);
       const bool is_first = insert(other, *member) && insert(other, key) && lines_in_use(other) == 1;
       keys.fixed[is_first ? 0 : 1].push_back(key);
     }
@@ -89,8 +91,7 @@ Keys find_keys(std::uint32_t fingerprint_bits) {
 /// needs that slot's bucket moves the member.
 class Crossing {
  public:
-  explicit Crossing(std::uint32_t fingerprint_bits)
-      : keys_(find_keys(fingerprint_bits)), table_(make_table(fingerprint_bits)) {
+  explicit Crossing(const CuckooSlot& slot) : keys_(find_keys(slot)), table_(make_table(slot)) {
     for (const auto& fixed : keys_.fixed) {
       EXPECT_TRUE(insert(table_, fixed[0], kSlots - 1));
     }
@@ -140,7 +141,7 @@ std::uint64_t misses_beside(const Change& change, const IsFound& is_found) {
   return missed;
 }
 
-class CuckooBesideMoves : public testing::TestWithParam<std::uint32_t> {};
+class CuckooBesideMoves : public testing::TestWithParam<CuckooSlot> {};
 
 // Returns how often a batch of two did not find the member beside `change()`.
 template <class Change>
@@ -171,9 +172,13 @@ TEST_P(CuckooBesideMoves, AMemberThatIsAddedBeforeItIsRemovedIsFound) {
   EXPECT_EQ(misses_of_batches(crossing, change), 0U);
 }
 
-// Slots of one plane of bits, and of several.
-INSTANTIATE_TEST_SUITE_P(fingerprint_bits, CuckooBesideMoves, testing::Values(8U, 14U),
-                         testing::PrintToStringParamName());
+// Slots of one plane of bits, of several, and with fingerprints of which parts are compared.
+INSTANTIATE_TEST_SUITE_P(slots, CuckooBesideMoves,
+                         testing::Values(CuckooSlot{.fingerprint = 8}, CuckooSlot{.fingerprint = 14},
+                                         CuckooSlot{.fingerprint = 11, .extension = 3, .marker = 1}),
+                         [](const auto& slot) {
+                           return std::to_string(slot.param.fingerprint) + (slot.param.marker != 0 ? "_doubles" : "");
+                         });
 
 }  // namespace
 }  // namespace mankai

@@ -147,7 +147,7 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   [[nodiscard]] static std::uint64_t cells_bytes_for(std::uint64_t buckets, std::uint32_t slot_bits) noexcept;
 
   /// Adds a unit that lives until the generation `until` (ignored without expiry). Changes nothing if the table is
-  /// full, or if the key needs a slot and may not take one. Stack: 64 KiB.
+  /// full, or if the key needs a slot and may not take one. Stack: 256 KiB.
   [[nodiscard]] Added insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept;
   /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;

@@ -127,7 +127,8 @@ void expect_equal(const BloomValue& value, const BloomValue& like) {
 const std::array kSettings = {settings_of(100, 0.01, 2),  settings_of(100, 0.01, 0),  settings_of(1, 0.5, 1),
                               settings_of(7, 0.1, 1),     settings_of(600, 0.01, 4),  settings_of(30, 1e-6, 100),
                               settings_of(40, 0.25, 0),   settings_of(300, 0.001, 2), settings_of(64, 0.03, 3),
-                              settings_of(5000, 0.01, 2), settings_of(900, 1e-6, 2),  settings_of(900, 1e-6, 0)};
+                              settings_of(5000, 0.01, 2), settings_of(900, 1e-6, 2),  settings_of(900, 1e-6, 0),
+                              settings_of(500, 1e-4, 0)};
 
 TEST(TinyBloom, answers_and_is_saved_as_the_filter_that_it_stands_for) {
   constexpr int kSteps = 40;
