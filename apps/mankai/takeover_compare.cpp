@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <random>
 
@@ -61,6 +62,12 @@ struct CompareState {
     use("different", different);
     use("done", is_done);
   }
+};
+
+/// Keys of one reply to SCAN.
+struct Page {
+  std::size_t keys = 0;  ///< without a result
+  std::uint64_t next = 0;
 };
 
 struct Difference {
@@ -216,35 +223,47 @@ class Comparison {
     const auto should_stop = [] { return stop_signal() != 0; };
     MANKAI_ASSIGN(auto old_client, RedisClient::connect(older, kTimeout, should_stop));
     MANKAI_ASSIGN(auto new_client, RedisClient::connect(newer, kTimeout, should_stop));
-    ValueComparer comparer(old_client, new_client, settings_);
-    do {
-      const std::string cursor = std::to_string(state_.cursor);
-      MANKAI_ASSIGN(
-          const auto reply,
-          within(to_text(scanned), scan.must(std::array<std::string_view, 4>{"SCAN", cursor, "COUNT", kKeysPerScan})));
-      const auto next = reply.members.size() == 2 ? to_number<std::uint64_t>(reply.members[0].text) : std::nullopt;
-      if (!next) {
-        return fail(ErrorCode::corrupt, to_text(scanned) + ": unexpected reply to SCAN");
+    using Scope = ValueComparer::Scope;
+    ValueComparer comparer(old_client, new_client, settings_, state_.pass == 0 ? Scope::values : Scope::only_new);
+    std::deque<Page> pages;  // whose keys are being compared
+    std::optional<std::uint64_t> cursor = state_.cursor;
+    for (;;) {
+      const bool is_reading = cursor && stop_signal() == 0;
+      if (is_reading && (pages.empty() || comparer.has_room())) {
+        MANKAI_ASSIGN(const Page page, within(to_text(scanned), read_page(scan, *cursor, comparer)));
+        pages.push_back(page);
+        cursor = page.next != 0 ? std::optional(page.next) : std::nullopt;
+      } else if (pages.empty()) {
+        return {};
+      } else if (pages.front().keys > 0) {
+        MANKAI_ASSIGN(auto compared, comparer.next());
+        count(compared.name, std::move(compared.found));
+        --pages.front().keys;
+      } else {
+        MANKAI_TRY(finish_page(pages.front()));
+        pages.pop_front();
       }
-      MANKAI_TRY(state_.pass == 0 ? compare_keys(reply.members[1].members, comparer)
-                                  : find_new_keys(reply.members[1].members, old_client));
-      state_.cursor = *next;
-      state_.database += static_cast<std::uint64_t>(state_.cursor == 0);  // a later run does not count it again
-      MANKAI_TRY(write_state(request_, state_));
-      show_progress();
-    } while (state_.cursor != 0 && stop_signal() == 0);
-    return {};
+    }
   }
 
-  Result<void> compare_keys(std::span<const RedisReply> keys, ValueComparer& comparer) {
-    std::vector<std::string_view> names;
-    for (const RedisReply& key : keys) {
-      names.emplace_back(key.text);
+  static Result<Page> read_page(RedisConnection& scan, std::uint64_t cursor, ValueComparer& comparer) {
+    const std::string from = std::to_string(cursor);
+    MANKAI_ASSIGN(auto reply, scan.must(std::array<std::string_view, 4>{"SCAN", from, "COUNT", kKeysPerScan}));
+    const auto next = reply.members.size() == 2 ? to_number<std::uint64_t>(reply.members[0].text) : std::nullopt;
+    if (!next) {
+      return fail(ErrorCode::corrupt, "unexpected reply to SCAN");
     }
-    MANKAI_ASSIGN(auto found, comparer.compare(names));
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      count(keys[i].text, std::move(found[i]));
+    for (RedisReply& key : reply.members[1].members) {
+      comparer.add(std::move(key.text));
     }
+    return Page{.keys = reply.members[1].members.size(), .next = *next};
+  }
+
+  Result<void> finish_page(const Page& page) {
+    state_.cursor = page.next;
+    state_.database += static_cast<std::uint64_t>(page.next == 0);  // a later run does not count it again
+    MANKAI_TRY(write_state(request_, state_));
+    show_progress();
     return {};
   }
 
@@ -259,24 +278,6 @@ class Comparison {
       case Outcome::different: add_difference(key, std::move(found.difference)); break;
       case Outcome::absent: break;
     }
-  }
-
-  // Keys of the new server that the old one has were compared in the first pass.
-  Result<void> find_new_keys(std::span<const RedisReply> keys, RedisClient& older) {
-    for (const RedisReply& key : keys) {
-      older.send(request_of(std::array<std::string_view, 2>{"EXISTS", key.text}), key.text);
-    }
-    for (const RedisReply& key : keys) {
-      MANKAI_ASSIGN(const auto exists, older.receive());
-      if (!exists.reply.error().empty()) {
-        return refused_by_redis(exists.reply.error());
-      }
-      if (exists.reply.integer == 0) {
-        ++state_.keys;
-        add_difference(key.text, "absent in the old server");
-      }
-    }
-    return {};
   }
 
   void add_difference(const std::string& key, std::string what) {
@@ -372,11 +373,11 @@ Subcommand takeover_compare_subcommand() {
           "must be equal, and no item that the old server has may be absent. Strings are compared whole, other types "
           "of the engine by their bytes or, if these differ, by their sizes.\n\nA key that differs is compared a "
           "second time. Both servers may run, but items that are added meanwhile can appear as differences: compare "
-          "when no client writes and the new server has caught up. It only reads; a value is held in memory once per "
-          "server.\n\nWith --resume, the comparison continues where it stopped. For a cluster, run the command once "
-          "per primary of the old cluster. Passwords are taken from MANKAI_REDIS_PASSWORD in the environment, for the "
-          "old server from MANKAI_REDIS_OLD_PASSWORD if that is set. The exit code is 0 if nothing differs, 1 if "
-          "something differs, and 4 if a server cannot be reached.",
+          "when no client writes and the new server has caught up. It only reads; 16 MiB of values, or one larger "
+          "value, are held in memory per server.\n\nWith --resume, the comparison continues where it stopped. For a "
+          "cluster, run the command once per primary of the old cluster. Passwords are taken from "
+          "MANKAI_REDIS_PASSWORD in the environment, for the old server from MANKAI_REDIS_OLD_PASSWORD if that is set. "
+          "The exit code is 0 if nothing differs, 1 if something differs, and 4 if a server cannot be reached.",
       .examples = {{"mankai takeover compare redis://old redis://new", "all databases"},
                    {"mankai takeover compare redis://old redis://new --items urls.txt --resume compare.state",
                     "also queries every filter for these items; continues after an interruption"},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "apps/mankai/report.hpp"
 #include "mankai/base/number.hpp"
@@ -46,8 +48,10 @@ TypeFamily find(std::span<const TypeFamily> table, std::string_view type) {
   return found == table.end() ? TypeFamily{} : *found;
 }
 
-constexpr std::size_t kDumpFooterBytes = 10;
+constexpr std::size_t kDumpFooterBytes = 10;  // version and checksum
 constexpr std::size_t kProbesPerRequest = 1000;
+constexpr std::size_t kMostKeys = 1000;
+constexpr std::size_t kMostValueBytes = std::size_t{16} << 20U;  // a chunk of SCANDUMP has as many
 
 std::string text_of(const RedisReply& reply) {
   switch (reply.type) {
@@ -79,235 +83,285 @@ bool is_equal(const RedisReply& a, const RedisReply& b) {
   return a.integer == b.integer && std::ranges::equal(a.members, b.members, is_equal);
 }
 
-Result<RedisReply> receive(RedisClient& client) {
+ValueComparison different(std::string difference) {
+  return {.outcome = Outcome::different, .difference = std::move(difference)};
+}
+
+bool is_same_dump(const RedisReply& older, const RedisReply& newer) {
+  const auto is_dump = [](const RedisReply& reply) {
+    return reply.type == Type::text && reply.text.size() > kDumpFooterBytes;
+  };
+  const auto value_of = [](const RedisReply& reply) {
+    return std::string_view(reply.text).substr(0, reply.text.size() - kDumpFooterBytes);
+  };
+  return is_dump(older) && is_dump(newer) && value_of(older) == value_of(newer);
+}
+
+std::string_view size_command_of(std::string_view type) { return type == "string" ? "GET" : find(kSizes, type).family; }
+
+// Not TOPK.COUNT, which RedisBloom 2 calls a write.
+std::string answers_command_of(std::string_view family) {
+  return std::string(family) + (family == "BF" || family == "CF" ? ".MEXISTS" : ".QUERY");
+}
+
+std::span<const std::string> probes_from(std::span<const std::string> probes, std::size_t begin) {
+  return probes.subspan(begin, std::min(kProbesPerRequest, probes.size() - begin));
+}
+
+}  // namespace
+
+ValueComparer::ValueComparer(RedisClient& old_server, RedisClient& new_server, const ValueCompareSettings& settings,
+                             Scope scope)
+    : old_(old_server), new_(new_server), settings_(settings), scope_(scope) {
+  for (std::size_t begin = 0; begin < settings_.probes.size(); begin += kProbesPerRequest) {
+    std::size_t bytes = 0;
+    for (const std::string& probe : probes_from(settings_.probes, begin)) {
+      bytes += probe.size();
+    }
+    probe_bytes_ = std::max(probe_bytes_, bytes);
+  }
+}
+
+void ValueComparer::add(std::string name) { begin(keys_.emplace_back(std::move(name))); }
+
+bool ValueComparer::has_room() const noexcept { return keys_.size() < kMostKeys && waiting_.empty(); }
+
+Result<ComparedKey> ValueComparer::next() {
+  while (!keys_.front().is_done) {
+    const auto [key, step] = asked_.front();
+    asked_.pop_front();
+    MANKAI_ASSIGN(auto older, receive(old_, step));
+    MANKAI_ASSIGN(auto newer, receive(new_, step));
+    (this->*step)(*key, {.older = std::move(older), .newer = std::move(newer)});
+    begin_waiting();
+  }
+  ComparedKey compared{.name = std::move(keys_.front().name), .found = std::move(keys_.front().found)};
+  keys_.pop_front();
+  return compared;
+}
+
+void ValueComparer::ask(Key& key, const Words& words, Step step) {
+  const std::string request = request_of(words);
+  // A DUMP is as large as its value.
+  old_.send(request, key.name, {.max_reply_bytes = SIZE_MAX});
+  new_.send(request, key.name, {.max_reply_bytes = SIZE_MAX});
+  asked_.push_back({.key = &key, .step = step});
+}
+
+Result<RedisReply> ValueComparer::receive(RedisClient& client, Step step) {
   MANKAI_ASSIGN(auto answer, client.receive());
   const std::string_view error = answer.reply.error();
-  if (error.starts_with("NOPERM") || error.starts_with("NOAUTH")) {
+  const bool is_refused = error.starts_with("NOPERM") || error.starts_with("NOAUTH");
+  // TYPE only fails if the server cannot answer now.
+  if (step == &ValueComparer::take_types ? !error.empty() : is_refused && step != &ValueComparer::take_memory) {
     return std::unexpected(refused_by_redis(error).error().within(to_text(client.address())));
   }
   return std::move(answer.reply);
 }
 
-ValueComparison different(std::string difference) {
-  return {.outcome = Outcome::different, .difference = std::move(difference)};
+void ValueComparer::begin(Key& key) {
+  ask(key, {"TYPE", key.name}, &ValueComparer::take_types);
+  if (scope_ == Scope::values) {
+    ask(key, {"PTTL", key.name}, &ValueComparer::take_ttl);
+    ask(key, {"MEMORY", "USAGE", key.name}, &ValueComparer::take_memory);
+  }
 }
 
-}  // namespace
-
-Result<std::vector<ValueComparison>> ValueComparer::compare(std::span<const std::string_view> keys) {
-  MANKAI_ASSIGN(const auto heads, ask_heads(keys));
-  std::vector<ValueComparison> found;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    MANKAI_ASSIGN(auto each, compare_once(keys[i], heads[2 * i], heads[2 * i + 1]));
-    if (each.outcome == Outcome::different) {
-      MANKAI_ASSIGN(const auto again, ask_heads(keys.subspan(i, 1)));
-      MANKAI_ASSIGN(each, compare_once(keys[i], again[0], again[1]));
-    }
-    found.push_back(std::move(each));
+void ValueComparer::take_types(Key& key, const Replies& types) {
+  const std::string& newer = types.newer.text;
+  key.type = types.older.text;
+  const TypeFamily filter = find(kFilters, key.type);
+  key.family = filter.family;
+  key.chunks = filter.chunks;
+  key.is_same_type = key.type == newer;
+  const bool is_same_family = key.is_same_type || (!key.family.empty() && key.family == find(kFilters, newer).family);
+  if (key.type == newer && newer == "none") {
+    key.found = {.outcome = Outcome::absent};
+  } else if (key.type == "none" || newer == "none") {
+    key.found = different(key.type == "none" ? "absent in the old server" : "absent in the new server");
+  } else if (!is_same_family) {
+    key.found = different(old_and_new("type", types.older, types.newer));
   }
-  return found;
+  if (scope_ == Scope::only_new) {
+    finish(key, key.type == "none" ? key.found : ValueComparison{.outcome = Outcome::absent});
+  }
 }
 
-Result<std::vector<ValueComparer::Replies>> ValueComparer::ask_all(std::span<const Words> requests) {
-  for (const Words& words : requests) {
-    const std::string request = request_of(words);
-    const std::string_view key = words.at(1);
-    // A DUMP is as large as its value.
-    old_.send(request, key, {.max_reply_bytes = SIZE_MAX});
-    new_.send(request, key, {.max_reply_bytes = SIZE_MAX});
-  }
-  std::vector<Replies> replies;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    MANKAI_ASSIGN(auto older, receive(old_));
-    MANKAI_ASSIGN(auto newer, receive(new_));
-    replies.push_back({.older = std::move(older), .newer = std::move(newer)});
-  }
-  return replies;
-}
-
-Result<ValueComparer::Replies> ValueComparer::ask(const Words& words) {
-  MANKAI_ASSIGN(auto replies, ask_all(std::span(&words, 1)));
-  return std::move(replies.front());
-}
-
-Result<std::vector<ValueComparer::Replies>> ValueComparer::ask_heads(std::span<const std::string_view> keys) {
-  std::vector<Words> requests;
-  for (const std::string_view key : keys) {
-    requests.push_back({"TYPE", key});
-    requests.push_back({"PTTL", key});
-  }
-  return ask_all(requests);
-}
-
-Result<ValueComparison> ValueComparer::compare_once(std::string_view key, const Replies& types, const Replies& ttl) {
-  const std::string_view type = types.older.text;
-  const std::string_view new_type = types.newer.text;
-  if (type == "none" && new_type == "none") {
-    return ValueComparison{.outcome = Outcome::absent};
-  }
-  if (type == "none" || new_type == "none") {
-    return different(type == "none" ? "absent in the old server" : "absent in the new server");
-  }
-  const std::string_view family = find(kFilters, type).family;
-  if (type != new_type && (family.empty() || family != find(kFilters, new_type).family)) {
-    return different(old_and_new("type", types.older, types.newer));
-  }
-  std::string difference = ttl_difference(ttl);
-  if (!difference.empty()) {
-    return different(std::move(difference));
-  }
-  if (type == new_type) {
-    return compare_values(key, type);
-  }
-  MANKAI_ASSIGN(difference, facts_difference(key, family, false));
-  if (difference.empty()) {
-    MANKAI_ASSIGN(difference, answers_difference(key, family, false));
-  }
-  return difference.empty() ? ValueComparison{.outcome = Outcome::alike} : different(std::move(difference));
-}
-
-std::string ValueComparer::ttl_difference(const Replies& ttl) const {
+void ValueComparer::take_ttl(Key& key, const Replies& ttl) {
   const bool has_none = ttl.older.integer < 0 || ttl.newer.integer < 0;
   const Duration difference = std::chrono::milliseconds(std::abs(ttl.older.integer - ttl.newer.integer));
   const bool is_same = has_none ? ttl.older.integer == ttl.newer.integer : difference <= settings_.ttl_tolerance;
-  return is_same ? std::string() : old_and_new("time to live in ms, -1 for none", ttl.older, ttl.newer);
+  if (key.found.outcome == Outcome::identical && !is_same) {
+    key.found = different(old_and_new("time to live in ms, -1 for none", ttl.older, ttl.newer));
+  }
 }
 
-Result<ValueComparison> ValueComparer::compare_values(std::string_view key, std::string_view type) {
-  const auto [name, family, chunks] = find(kFilters, type);
-  if (family.empty()) {
-    return compare_engine_values(key, type);
+void ValueComparer::take_memory(Key& key, const Replies& memory) {
+  if (key.found.outcome != Outcome::identical) {
+    finish(key, std::move(key.found));
+    return;
   }
-  bool is_identical = false;
-  std::string difference;
-  if (family == "TOPK") {
-    MANKAI_ASSIGN(difference, list_difference(key));
+  const bool is_known = is_number(memory.older) && is_number(memory.newer);
+  const auto bytes = static_cast<std::size_t>(std::max(memory.older.integer, memory.newer.integer));
+  key.bytes = is_known ? std::min(bytes, kMostValueBytes) + probe_bytes_ : kMostValueBytes;
+  waiting_.push_back(&key);
+}
+
+void ValueComparer::begin_waiting() {
+  while (!waiting_.empty() && (bytes_ == 0 || bytes_ + waiting_.front()->bytes <= kMostValueBytes)) {
+    Key& key = *waiting_.front();
+    waiting_.pop_front();
+    bytes_ += key.bytes;
+    begin_value(key);
+  }
+}
+
+void ValueComparer::begin_value(Key& key) {
+  if (!key.is_same_type) {
+    ask_facts(key);
+  } else if (key.family == "TOPK") {
+    ask(key, {"TOPK.LIST", key.name, "WITHCOUNT"}, &ValueComparer::take_lists);
+  } else if (key.chunks.empty()) {
+    ask(key, {"DUMP", key.name}, &ValueComparer::take_dumps);
   } else {
-    MANKAI_ASSIGN(is_identical, chunks.empty() ? has_same_dump(key) : has_same_chunks(key, chunks));
-  }
-  // Of values that differ, the counts and answers say more than that they do.
-  if (difference.empty() && !is_identical) {
-    MANKAI_ASSIGN(difference, facts_difference(key, family, true));
-  }
-  if (difference.empty()) {
-    MANKAI_ASSIGN(difference, answers_difference(key, family, true));
-  }
-  if (difference.empty() && !is_identical && family != "TOPK") {
-    difference = "the bytes differ; the counts and the answers to the probes are equal";
-  }
-  if (!difference.empty()) {
-    return different(std::move(difference));
-  }
-  return ValueComparison{.outcome = is_identical ? Outcome::identical : Outcome::alike};
-}
-
-Result<ValueComparison> ValueComparer::compare_engine_values(std::string_view key, std::string_view type) {
-  MANKAI_ASSIGN(const bool is_identical, has_same_dump(key));
-  if (is_identical) {
-    return ValueComparison{.outcome = Outcome::identical};
-  }
-  // Engines of different versions encode equal values differently.
-  const std::string_view size = type == "string" ? "GET" : find(kSizes, type).family;
-  if (size.empty()) {
-    return different("the bytes differ");
-  }
-  MANKAI_ASSIGN(const auto sizes, ask({size, key}));
-  if (type == "string") {
-    return sizes.older.text == sizes.newer.text ? ValueComparison{} : different("the strings differ");
-  }
-  return is_equal(sizes.older, sizes.newer) ? ValueComparison{.outcome = Outcome::alike}
-                                            : different(old_and_new(size, sizes.older, sizes.newer));
-}
-
-Result<bool> ValueComparer::has_same_dump(std::string_view key) {
-  MANKAI_ASSIGN(auto dumps, ask({"DUMP", key}));
-  for (RedisReply* const dump : {&dumps.older, &dumps.newer}) {
-    if (dump->type != Type::text || dump->text.size() <= kDumpFooterBytes) {
-      return false;
-    }
-    dump->text.resize(dump->text.size() - kDumpFooterBytes);  // version and checksum
-  }
-  return dumps.older.text == dumps.newer.text;
-}
-
-Result<bool> ValueComparer::has_same_chunks(std::string_view key, std::string_view command) {
-  for (std::string iterator = "0";;) {
-    MANKAI_ASSIGN(const auto chunks, ask({command, key, iterator}));
-    if (chunks.older.type != Type::array || chunks.older.members.size() != 2 || !is_equal(chunks.older, chunks.newer)) {
-      return false;
-    }
-    const std::string next = std::to_string(chunks.older.members[0].integer);
-    if (next == "0") {
-      return iterator != "0" || has_same_dump(key);  // RedisBloom dumps no empty cuckoo filter
-    }
-    iterator = next;
+    ask(key, {key.chunks, key.name, key.chunk}, &ValueComparer::take_chunks);
   }
 }
 
-Result<std::string> ValueComparer::list_difference(std::string_view key) {
-  MANKAI_ASSIGN(const auto lists, ask({"TOPK.LIST", key, "WITHCOUNT"}));
+void ValueComparer::take_dumps(Key& key, const Replies& dumps) {
+  key.is_identical = is_same_dump(dumps.older, dumps.newer);
+  if (!key.family.empty()) {
+    key.is_identical ? ask_answers(key) : ask_facts(key);
+  } else if (key.is_identical) {
+    finish(key, {});
+  } else if (const std::string_view command = size_command_of(key.type); command.empty()) {
+    finish(key, different("the bytes differ"));
+  } else {
+    // Engines of different versions encode equal values differently.
+    ask(key, {command, key.name}, &ValueComparer::take_sizes);
+  }
+}
+
+void ValueComparer::take_sizes(Key& key, const Replies& sizes) {
+  if (key.type == "string") {
+    finish(key, sizes.older.text == sizes.newer.text ? ValueComparison{} : different("the strings differ"));
+  } else if (is_equal(sizes.older, sizes.newer)) {
+    finish(key, {.outcome = Outcome::alike});
+  } else {
+    finish(key, different(old_and_new(size_command_of(key.type), sizes.older, sizes.newer)));
+  }
+}
+
+void ValueComparer::take_chunks(Key& key, const Replies& chunks) {
+  if (chunks.older.type != Type::array || chunks.older.members.size() != 2 || !is_equal(chunks.older, chunks.newer)) {
+    ask_facts(key);
+    return;
+  }
+  const bool is_first = key.chunk == "0";
+  key.chunk = std::to_string(chunks.older.members[0].integer);
+  if (key.chunk != "0") {
+    ask(key, {key.chunks, key.name, key.chunk}, &ValueComparer::take_chunks);
+  } else if (is_first) {
+    // RedisBloom dumps no empty cuckoo filter.
+    ask(key, {"DUMP", key.name}, &ValueComparer::take_dumps);
+  } else {
+    key.is_identical = true;
+    ask_answers(key);
+  }
+}
+
+void ValueComparer::take_lists(Key& key, const Replies& lists) {
   if (is_equal(lists.older, lists.newer)) {
-    return std::string();
+    ask_facts(key);
+    return;
   }
   if (!lists.older.error().empty() || !lists.newer.error().empty()) {
-    return old_and_new("TOPK.LIST", lists.older, lists.newer);
+    finish(key, different(old_and_new("TOPK.LIST", lists.older, lists.newer)));
+    return;
   }
   const auto& older = lists.older.members;
   const auto& newer = lists.newer.members;
   const auto [first, second] = std::ranges::mismatch(older, newer, is_equal);
   const RedisReply nothing;
-  return old_and_new(fmt::format("TOPK.LIST, value {}", first - older.begin() + 1),
-                     first == older.end() ? nothing : *first, second == newer.end() ? nothing : *second);
+  finish(key,
+         different(old_and_new(fmt::format("TOPK.LIST, value {}", first - older.begin() + 1),
+                               first == older.end() ? nothing : *first, second == newer.end() ? nothing : *second)));
 }
 
-Result<std::string> ValueComparer::facts_difference(std::string_view key, std::string_view family, bool is_same_type) {
-  const std::string command = std::string(family) + ".INFO";
-  MANKAI_ASSIGN(const auto facts, ask({command, key}));
+// Of values that differ, the counts and answers say more than that they do.
+void ValueComparer::ask_facts(Key& key) {
+  const std::string command = std::string(key.family) + ".INFO";
+  ask(key, {command, key.name}, &ValueComparer::take_facts);
+}
+
+void ValueComparer::take_facts(Key& key, const Replies& facts) {
+  const std::string command = std::string(key.family) + ".INFO";
   if (facts.older.type != Type::array || facts.newer.type != Type::array) {
-    return old_and_new(command, facts.older, facts.newer);
+    finish(key, different(old_and_new(command, facts.older, facts.newer)));
+    return;
   }
   for (std::size_t i = 0; i + 1 < facts.older.members.size(); i += 2) {
     const std::string& name = facts.older.members[i].text;
     const RedisReply* const newer = facts.newer.value_of(name);
     const bool is_count = name == "Number of items inserted" || name == "count";
     // The size is what the module's allocator says; a converted value has its own parameters.
-    if (name == "Size" || newer == nullptr || (!is_same_type && !is_count)) {
+    if (name == "Size" || newer == nullptr || (!key.is_same_type && !is_count)) {
       continue;
     }
     if (!is_equal(facts.older.members[i + 1], *newer)) {
-      return old_and_new(fmt::format("{} {}", command, name), facts.older.members[i + 1], *newer);
+      finish(key, different(old_and_new(fmt::format("{} {}", command, name), facts.older.members[i + 1], *newer)));
+      return;
     }
   }
-  return std::string();
+  ask_answers(key);
 }
 
-Result<std::string> ValueComparer::answers_difference(std::string_view key, std::string_view family,
-                                                      bool is_same_type) {
-  // Not TOPK.COUNT, which RedisBloom 2 calls a write.
-  const std::string_view verb = family == "BF" || family == "CF" ? ".MEXISTS" : ".QUERY";
-  const std::string command = std::string(family) + std::string(verb);
-  for (std::size_t begin = 0; begin < settings_.probes.size(); begin += kProbesPerRequest) {
-    const std::size_t end = std::min(begin + kProbesPerRequest, settings_.probes.size());
-    Words words = {command, key};
-    for (std::size_t i = begin; i < end; ++i) {
-      words.emplace_back(settings_.probes[i]);
-    }
-    MANKAI_ASSIGN(const auto answers, ask(words));
-    const auto& older = answers.older.members;
-    const auto& newer = answers.newer.members;
-    if (older.size() != end - begin || newer.size() != end - begin) {
-      return old_and_new(command, answers.older, answers.newer);
-    }
-    for (std::size_t i = 0; i < older.size(); ++i) {
-      // A converted filter may have other false positives.
-      const bool is_less = is_number(older[i]) && is_number(newer[i]) && newer[i].integer < older[i].integer;
-      if (is_same_type ? !is_equal(older[i], newer[i]) : is_less) {
-        return old_and_new(fmt::format("{} \"{}\"", command, printable(settings_.probes[begin + i])), older[i],
-                           newer[i]);
-      }
+// Ends the comparison if all probes were asked.
+void ValueComparer::ask_answers(Key& key) {
+  const auto probes = probes_from(settings_.probes, key.probe);
+  if (!probes.empty()) {
+    const std::string command = answers_command_of(key.family);
+    Words words = {command, key.name};
+    words.insert(words.end(), probes.begin(), probes.end());
+    ask(key, words, &ValueComparer::take_answers);
+  } else if (key.is_same_type && !key.is_identical && key.family != "TOPK") {
+    finish(key, different("the bytes differ; the counts and the answers to the probes are equal"));
+  } else {
+    finish(key, {.outcome = key.is_identical ? Outcome::identical : Outcome::alike});
+  }
+}
+
+void ValueComparer::take_answers(Key& key, const Replies& answers) {
+  const std::string command = answers_command_of(key.family);
+  const auto probes = probes_from(settings_.probes, key.probe);
+  const auto& older = answers.older.members;
+  const auto& newer = answers.newer.members;
+  if (older.size() != probes.size() || newer.size() != probes.size()) {
+    finish(key, different(old_and_new(command, answers.older, answers.newer)));
+    return;
+  }
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    // A converted filter may have other false positives.
+    const bool is_less = is_number(older[i]) && is_number(newer[i]) && newer[i].integer < older[i].integer;
+    if (key.is_same_type ? !is_equal(older[i], newer[i]) : is_less) {
+      finish(key, different(old_and_new(fmt::format("{} \"{}\"", command, printable(probes[i])), older[i], newer[i])));
+      return;
     }
   }
-  return std::string();
+  key.probe += probes.size();
+  ask_answers(key);
+}
+
+void ValueComparer::finish(Key& key, ValueComparison found) {
+  bytes_ -= std::exchange(key.bytes, 0);
+  if (found.outcome == Outcome::different && !key.is_second_look) {
+    key = Key(std::move(key.name));
+    key.is_second_look = true;
+    begin(key);
+  } else {
+    key.found = std::move(found);
+    key.is_done = true;
+  }
 }
 
 }  // namespace mankai::command

@@ -127,6 +127,11 @@ Result<RedisReply> RedisConnection::must(std::span<const std::string_view> words
 }
 
 std::uint64_t RedisConnection::append(std::string_view request) {
+  // While the server is slow to read, output_ is never empty.
+  if (output_sent_ > output_.size() / 2) {
+    output_.erase(0, output_sent_);
+    output_sent_ = 0;
+  }
   output_.append(request);
   return appended_ += request.size();
 }

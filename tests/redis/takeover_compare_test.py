@@ -1,4 +1,5 @@
-"""`mankai takeover compare` between two servers with the module: equal ones, altered ones, and a run that is resumed.
+"""`mankai takeover compare` between two servers with the module: equal ones, altered ones, a run that is resumed, and
+connections that are lost.
 
 Usage: takeover_compare_test.py MODULE MANKAI [unittest arguments...]
 """
@@ -9,9 +10,10 @@ import sys
 
 MANKAI = pathlib.Path(sys.argv.pop(2)).resolve() if len(sys.argv) > 2 else None
 
+from client import wait_for  # noqa: E402
 from harness import RedisTest, main, needs_module  # noqa: E402: the arguments are those of `harness` from here on
 
-SAME, DIFFERENT = 0, 1  # docs/cli.md
+SAME, DIFFERENT, INPUT_OUTPUT = 0, 1, 4  # docs/cli.md
 SETUP = [["BF.RESERVE", "bf", "0.01", "500"], ["BF.MADD", "bf", *(f"item{i}" for i in range(1000))],
          ["CF.RESERVE", "cf", "1000"], ["CF.INSERT", "cf", "ITEMS", *(f"item{i}" for i in range(500))],
          ["CMS.INITBYDIM", "cms", "100", "3"], ["CMS.INCRBY", "cms", "a", "5", "b", "7"],
@@ -34,15 +36,22 @@ class TakeoverCompareTest(RedisTest):
         for database in (0, 3):
             self.from_.must("SELECT", database)
             self.to.must("SELECT", database)
-            for key in self.from_.must("KEYS", "*"):
-                ttl = max(self.from_.must("PTTL", key), 0)
-                self.to.must("RESTORE", key, ttl, self.from_.must("DUMP", key))
+            self.copy()
         self.from_.must("SELECT", 0)
         self.to.must("SELECT", 0)
 
+    def copy(self):
+        keys = self.from_.must("KEYS", "*")
+        values = self.from_.pipeline([words for key in keys for words in (("PTTL", key), ("DUMP", key))])
+        replies = self.to.pipeline([("RESTORE", key, max(ttl, 0), dump, "REPLACE")
+                                    for key, ttl, dump in zip(keys, values[::2], values[1::2])])
+        self.assertEqual({bytes(reply) for reply in replies}, {b"OK"})
+
+    def words(self, *more):
+        return list(map(str, [MANKAI, "takeover", "compare", f"unix:{self.old.socket}", f"unix:{self.new.socket}", *more]))
+
     def compare(self, *more, code=SAME):
-        words = [MANKAI, "takeover", "compare", f"unix:{self.old.socket}", f"unix:{self.new.socket}", "--json", *more]
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(self.words("--json", *more), capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
         return json.loads(done.stdout)
 
@@ -146,10 +155,73 @@ class TakeoverCompareTest(RedisTest):
 
     def test_a_refused_command_is_an_error(self):
         self.new.client().must("ACL", "SETUSER", "default", "-bf.mexists")
-        words = [MANKAI, "takeover", "compare", f"unix:{self.old.socket}", f"unix:{self.new.socket}"]
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(self.words(), capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("NOPERM", done.stderr)
+
+    def test_many_keys_are_reported_in_the_order_of_the_old_server(self):
+        """Goal: replies of many keys at once belong to the right key. Method: some of 4000 small filters differ, among
+        values that are compared alone because of their size."""
+        self.from_.pipeline([words for i in range(1000) for words in (
+            ("BF.RESERVE", f"bf{i}", 0.01, 100), ("BF.ADD", f"bf{i}", i), ("CF.RESERVE", f"cf{i}", 100),
+            ("CF.ADD", f"cf{i}", i), ("CMS.INITBYDIM", f"cms{i}", 20, 2), ("CMS.INCRBY", f"cms{i}", i, 1),
+            ("TOPK.RESERVE", f"topk{i}", 3), ("TOPK.ADD", f"topk{i}", i))])
+        for i in range(2):
+            self.from_.must("BF.RESERVE", f"large{i}", 0.01, 20_000_000)  # two chunks
+            self.from_.must("SET", f"long{i}", b"x" * (17 << 20))
+        self.copy()
+        expected = {"large1": "BF.INFO Number of items inserted: 0 in the old server, 1 in the new one",
+                    "long1": "the strings differ", "string": "absent in the new server"}
+        self.to.must("BF.ADD", "large1", "a")
+        self.to.must("SETRANGE", "long1", 16 << 20, "y")
+        self.to.must("DEL", "string")
+        for i in range(7, 1000, 97):
+            self.to.must("BF.ADD", f"bf{i}", "more")
+            expected[f"bf{i}"] = "BF.INFO Number of items inserted: 1 in the old server, 2 in the new one"
+            self.to.must("CF.DEL", f"cf{i + 1}", i + 1)
+            expected[f"cf{i + 1}"] = "CF.INFO Number of items inserted: 1 in the old server, 0 in the new one"
+            self.to.must("CMS.INCRBY", f"cms{i}", "a", i)
+            expected[f"cms{i}"] = f"CMS.INFO count: 1 in the old server, {i + 1} in the new one"
+            self.to.must("TOPK.ADD", f"topk{i + 1}", i + 1)
+            expected[f"topk{i + 1}"] = "TOPK.LIST, value 2: 1 in the old server, 2 in the new one"
+        order, cursor = [], b"0"
+        while order == [] or cursor != b"0":
+            cursor, keys = self.from_.must("SCAN", cursor, "COUNT", 200)
+            order += [bytes(key).decode() for key in keys]
+        self.to.must("SET", "added", "v")
+        expected_list = [(key, expected[key]) for key in order if key in expected] + [("added", "absent in the old server")]
+        for has_sizes in (True, False):
+            with self.subTest(has_sizes=has_sizes):
+                self.new.client().must("ACL", "SETUSER", "default", "+memory" if has_sizes else "-memory")
+                found = self.compare("--list", 1000, code=DIFFERENT)
+                self.assertEqual([(each["key"], each["difference"]) for each in found["differences"]], expected_list)
+                self.assertEqual((found["keys"], found["different"]), (KEYS + 4006, len(expected_list)))
+
+    def lose_connections(self, process, scans):
+        """Ends the old server's connections that scan, or its others, while keys are being compared."""
+        def is_scanning():
+            clients = [dict(word.split("=", 1) for word in line.split(" "))
+                       for line in bytes(self.from_.must("CLIENT", "LIST")).decode().splitlines()]
+            self.assertIsNone(process.poll())
+            found = [each["id"] for each in clients if each["cmd"] != "client|list" and (each["cmd"] == "scan") == scans]
+            return any(each["cmd"] == "scan" for each in clients) and found
+
+        for number in wait_for("keys are being compared", is_scanning):
+            self.from_.call("CLIENT", "KILL", "ID", number)
+
+    def test_a_connection_is_lost_in_the_middle(self):
+        for client in (self.from_, self.to):
+            client.must("DEBUG", "POPULATE", 50_000)
+        for scans in (False, True):
+            with subprocess.Popen(self.words("--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                self.lose_connections(process, scans)
+                output, errors = process.communicate(timeout=120)
+            if scans:
+                self.assertEqual((process.returncode, output), (INPUT_OUTPUT, ""))
+                self.assertIn(f"{self.old.socket}: no connection: the server closed it", errors)
+            else:
+                self.assertEqual((process.returncode, errors), (SAME, ""), "requests are repeated")
+                self.assertEqual(json.loads(output)["keys"], 50_000 + KEYS + 1)
 
 
 if __name__ == "__main__":
