@@ -106,12 +106,16 @@ std::string_view name(HashKind kind) noexcept {
   return "";
 }
 
-HashSpec HashSpec::random(HashKind kind) {
-  HashSpec spec{.kind = kind};
+void draw_random(std::span<std::byte> bytes) noexcept {
   // Otherwise several threads could initialize the source at once.
   static const int kReady = ::sodium_init();
   MANKAI_ASSERT(kReady >= 0);
-  randombytes_buf(spec.seed.data(), sizeof(spec.seed));
+  randombytes_buf(bytes.data(), bytes.size());
+}
+
+HashSpec HashSpec::random(HashKind kind) {
+  HashSpec spec{.kind = kind};
+  draw_random(std::as_writable_bytes(std::span(spec.seed)));
   return trimmed(spec);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -42,6 +43,9 @@ inline constexpr std::array kHashKinds = {kDefaultHash, HashKind::xxh3, HashKind
 [[nodiscard]] constexpr bool is_keyed(HashKind kind) noexcept {
   return kind == HashKind::nh_siphash || kind == HashKind::siphash || kind == HashKind::aes4_prf;
 }
+
+/// Fills bytes from the system's random source, by one system call. Threads: safe.
+void draw_random(std::span<std::byte> bytes) noexcept;
 
 /// A filter's hash and seed, stored in its image. Filters queried with the same digests share one.
 struct HashSpec {

@@ -175,6 +175,27 @@ TEST(Sketch, a_sum_that_fails_at_its_last_counter_changes_nothing) {
   EXPECT_EQ(sketch.total(), 6000U);
 }
 
+TEST(Sketch, a_loaded_sketch_is_the_one_that_was_saved) {
+  for (const std::uint64_t width : {10U, 1000U, 100'000U}) {  // small ones are copied when they are loaded
+    Sketch sketch = make_sketch(width, 5);
+    for (int item = 0; item < 100; ++item) {
+      add(sketch, std::to_string(item), static_cast<std::uint64_t>(item));
+    }
+    const auto header = redis::header_of(Sketch::kFamily, sketch.parts());
+    const auto piece = redis::piece_of(sketch.parts(), 0);
+    auto assembly = redis::Assembly::begin(Sketch::kFamily, header).value();
+    ASSERT_TRUE(assembly.add(piece.size() - redis::kPieceChecksumBytes, piece).has_value());
+    Sketch loaded = Sketch::from_image(assembly.finish()).value();
+    EXPECT_EQ(redis::header_of(Sketch::kFamily, loaded.parts()), header);
+    EXPECT_EQ(cells_of(loaded), cells_of(sketch));
+    EXPECT_LE(loaded.heap_bytes(), sketch.heap_bytes() + (width > 1000 ? 1024 : 0));
+    add(loaded, "a", 5);
+    add(sketch, "a", 5);
+    EXPECT_EQ(cells_of(loaded), cells_of(sketch));
+    EXPECT_EQ(loaded.total(), sketch.total());
+  }
+}
+
 TEST(Sketch, a_forged_header_is_refused_or_a_sketch) {
   constexpr std::size_t kImage = kDumpPrefixBytes;
   Sketch original = make_sketch(7, 5);  // 35 cells of 48

@@ -104,7 +104,8 @@ std::uint64_t keys_at(const ImageHeader& header, std::uint32_t level) noexcept {
   return header.capacity_keys > kMaxKeysInserted >> level ? kMaxKeysInserted : header.capacity_keys << level;
 }
 
-Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, Tick tick, const Memory& memory) {
+Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, const CuckooSlot& slot, Tick tick,
+                               const Memory& memory) {
   const Params params = params_in<Params>(header);
   const double fpr = std::bit_cast<double>(header.fpr_target_bits);
   const std::uint32_t level = first_level_of(header, generation);
@@ -113,7 +114,7 @@ Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generati
                               .first_buckets = params.first_buckets,
                               .level = level,
                               .first_level = level,
-                              .slot = slot_of(header, generation),
+                              .slot = slot,
                               .epoch = Duration(static_cast<std::int64_t>(params.epoch_us)),
                               .tick = tick,
                               .hash = {.kind = static_cast<HashKind>(header.hash_kind), .seed = header.seed},
@@ -203,7 +204,13 @@ std::uint64_t first_buckets_of(std::uint64_t keys, std::uint32_t growth) noexcep
   return CuckooTable::buckets_for(keys) + (growth == 0 ? kSpareBuckets : 0);
 }
 
-ImageHeader header_of(const Cuckoo::Options& options) noexcept {
+/// The header of a filter, and what the slots of its first sub-filter hold.
+struct Beginning {
+  ImageHeader header;
+  CuckooSlot slot;
+};
+
+Beginning beginning_of(const Cuckoo::Options& options) noexcept {
   ImageHeader header =
       make_header(Cuckoo::kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
@@ -218,16 +225,17 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
       .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits),
       .reserved = {}};
   set_params(header, params);
-  params.core_bits = static_cast<std::uint8_t>(slot_of(header, 0).core());
+  const CuckooSlot slot = slot_of(header, 0);
+  params.core_bits = static_cast<std::uint8_t>(slot.core());
   set_params(header, params);
-  return header;
+  return {.header = header, .slot = slot};
 }
 
 }  // namespace
 
 Result<Cuckoo::Size> Cuckoo::size_of(const Options& options) {
   MANKAI_TRY(check_options(options));
-  const CuckooSlot slot = slot_of(header_of(options), 0);
+  const CuckooSlot slot = beginning_of(options).slot;
   const std::uint64_t buckets = first_buckets_of(options.keys, options.growth);
   return Size{.slot = slot,
               .cells_bytes = CuckooTable::cells_bytes_for(buckets, slot.bits()),
@@ -236,15 +244,15 @@ Result<Cuckoo::Size> Cuckoo::size_of(const Options& options) {
 
 Result<Cuckoo> Cuckoo::create(const Options& options) {
   MANKAI_TRY(check_options(options));
-  const ImageHeader header = header_of(options);
-  MANKAI_ASSIGN(auto first, make_slice(header, 0, {}, options.memory));
+  const auto [header, slot] = beginning_of(options);
+  MANKAI_ASSIGN(auto first, make_slice(header, 0, slot, {}, options.memory));
   return Cuckoo(make_parts(header, std::move(first), options.memory));
 }
 
 Result<Cuckoo> Cuckoo::create_like(const Memory& memory) const {
   ImageHeader like = header();
   like.keys_inserted = 0;
-  MANKAI_ASSIGN(auto first, make_slice(like, 0, tick(), memory));
+  MANKAI_ASSIGN(auto first, make_slice(like, 0, slot_of(like, 0), tick(), memory));
   return Cuckoo(make_parts(like, std::move(first), memory));
 }
 
@@ -330,7 +338,7 @@ void Cuckoo::grow_once() {
   }
   // A hostile image may have the last generation that there can be.
   const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
-  if (!grow([&] { return make_slice(header(), generation, tick(), memory()); })) {
+  if (!grow([&] { return make_slice(header(), generation, slot_of(header(), generation), tick(), memory()); })) {
     throw std::bad_alloc();
   }
 }
@@ -586,7 +594,7 @@ void Cuckoo::clear() noexcept {
   slices().keep_first();
   CuckooTable& first = slices().back();
   if (first.level() != 0) {
-    if (auto small = make_slice(header(), 0, tick(), memory())) {
+    if (auto small = make_slice(header(), 0, slot_of(header(), 0), tick(), memory())) {
       first = std::move(*small);
       release_unused_backing();
       return;

@@ -763,7 +763,6 @@ CuckooTable::CuckooTable(Image source, const Params& params) noexcept
       buckets_(params.first_buckets << params.level),
       first_buckets_(params.first_buckets),
       level_(params.level),
-      first_level_(params.first_level),
       core_bits_(std::uint32_t{params.fingerprint_bits} - params.extension_bits),
       core_mask_(low_bits(core_bits_)),
       slot_bits_(params.slot_bits),
@@ -775,6 +774,7 @@ CuckooTable::CuckooTable(Image source, const Params& params) noexcept
             .tag = params.tag_bits,
             .extension = params.extension_bits,
             .marker = params.marker_bits},
+      first_level_(params.first_level),
       lines_(cells_bytes() / kCacheLineBytes),
       ask_(with_code([](const auto& code) { return code.asking(); })) {}
 

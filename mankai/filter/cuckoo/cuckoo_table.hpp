@@ -250,7 +250,6 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t buckets_;
   std::uint64_t first_buckets_;
   std::uint32_t level_;
-  std::uint32_t first_level_;
   std::uint32_t core_bits_;
   std::uint32_t core_mask_;
   std::uint32_t slot_bits_;
@@ -258,9 +257,10 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint32_t tag_mask_;       ///< 0 without expiry
   std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   CuckooSlot slot_;
+  std::uint8_t first_level_;
+  bool is_full_ = false;  ///< a search for room has failed, and nothing was freed since
   std::uint64_t lines_;
   bool (*ask_)(const CuckooTable& table, Digest digest) noexcept;  ///< may_contain for tables of this sort
-  bool is_full_ = false;  ///< a search for room has failed, and nothing was freed since
   CuckooMoves moves_;
 };
 

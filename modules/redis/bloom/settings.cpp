@@ -24,7 +24,7 @@ constinit FlagSetting is_seed_random{.initial = true};
 takeover::ValkeyBloom::Seed new_valkey_seed() {
   takeover::ValkeyBloom::Seed seed = takeover::ValkeyBloom::kFixedSeed;
   if (is_seed_random.value) {
-    const std::array halves = {HashSpec::random().seed, HashSpec::random().seed};
+    const std::array halves = {random_hash().seed, random_hash().seed};
     static_assert(sizeof(halves) == sizeof(seed));
     std::memcpy(seed.data(), halves.data(), sizeof(seed));
   }

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/filter/parts/filter_base.hpp"
 #include "mankai/hash/probes.hpp"
 
 namespace mankai::redis {
 namespace {
 
 constexpr std::size_t kCellBytes = sizeof(std::uint32_t);
+constexpr std::size_t kTotal = 0;  // word of the kind's state
 
 // 0: there is no such sketch.
 std::uint64_t cells_bytes_of(std::uint64_t width, std::uint64_t depth) noexcept {
@@ -58,28 +61,52 @@ Result<Sketch> Sketch::create(const SketchSettings& settings) {
   if (cells_bytes == 0) {
     return fail(ErrorCode::invalid_argument, "a sketch has at most 65536 rows and 2^48 bytes");
   }
-  // The rate is that of counts that are too high by more than 2/width of all increments.
-  constexpr int kLeastExponent = -1022;
-  const double rate = std::ldexp(1.0, std::max(-static_cast<int>(settings.depth), kLeastExponent));
-  MANKAI_ASSIGN(
-      auto image,
-      Image::create(
-          kKind,
-          {.capacity_keys = settings.width, .fpr_target = rate, .hash = settings.hash, .cells_bytes = cells_bytes},
-          engine_memory()));
-  image.set_params(Params{.width = settings.width, .depth = settings.depth});
-  return Sketch(std::move(image));
+  MANKAI_ASSIGN(Region memory, Region::allocate(engine_memory(), cells_bytes));
+  return Sketch(settings, std::move(memory), 0);
 }
 
 Result<Sketch> Sketch::from_image(AssembledImage source) {
-  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
+  // Copied to a block of their own, cells take the memory that they took before they were saved.
+  constexpr std::size_t kMostCopied = std::size_t{1} << 20;
+  MANKAI_ASSIGN(const auto image, Image::adopt(Region::borrow(source.image.bytes()), Trust::fast));
   MANKAI_TRY(check_kind(image, kKind, sizeof(Params) / sizeof(std::uint64_t), kTotal + 1));
   const auto params = image.params<Params>();
-  if (cells_bytes_of(params.width, params.depth) != image.header().cells_bytes) {
+  const std::uint64_t cells_bytes = image.header().cells_bytes;
+  if (cells_bytes_of(params.width, params.depth) != cells_bytes) {
     return fail(ErrorCode::corrupt, "width and depth of a sketch at offset 64 do not fill the cells");
   }
   MANKAI_TRY(check_tail(image, params.width * params.depth, kCellBytes * 8));
-  return Sketch(std::move(image));
+  const SketchSettings settings{.width = params.width, .depth = params.depth, .hash = image.hash()};
+  const std::uint64_t total = image.state(kTotal);
+  Region memory = std::move(source.image);
+  std::uint32_t start = sizeof(ImageHeader);
+  if (cells_bytes <= kMostCopied) {
+    MANKAI_ASSIGN(Region copy, Region::allocate(engine_memory(), cells_bytes));
+    std::memcpy(copy.bytes().data(), memory.bytes().data() + start, cells_bytes);
+    memory = std::move(copy);
+    start = 0;
+  }
+  Sketch sketch(settings, std::move(memory), start);
+  sketch.total_ = total;
+  return sketch;
+}
+
+std::size_t Sketch::cells_bytes() const noexcept { return cells_bytes_of(width(), depth()); }
+
+ImageParts Sketch::parts() const {
+  // The rate is that of counts that are too high by more than 2/width of all increments.
+  constexpr int kLeastExponent = -1022;
+  const double rate = std::ldexp(1.0, std::max(-static_cast<int>(depth()), kLeastExponent));
+  ImageHeader header =
+      make_header(kKind, ImageLayout::flat,
+                  {.capacity_keys = width(), .fpr_target = rate, .hash = hash_, .cells_bytes = cells_bytes()});
+  set_params(header, Params{.width = width(), .depth = depth()});
+  header.kind_state[kTotal] = total_;
+  seal_header(header);
+  ImageParts parts;
+  parts.headers.push_back(header);
+  parts.cells.push_back(cells());
+  return parts;
 }
 
 /// Calls `visit(i, cell)` for the cell of each item in each row. Row by row, which for the cells of a row is the order
@@ -90,7 +117,8 @@ void Sketch::for_each_cell(Cell* table, std::span<const std::string_view> items,
   std::array<Digest, kWindow> digests;
   std::array<std::uint64_t, kWindow> states;
   std::array<Cell*, kWindow> cells;
-  const auto [row_cells, rows] = image().params<Params>();
+  const std::uint64_t row_cells = width();
+  const std::uint64_t rows = depth();
   hasher()(items, std::span(digests).first(items.size()));
   for (std::size_t i = 0; i < items.size(); ++i) {
     states[i] = probes::CellSequence::start(digests[i]);
@@ -114,11 +142,9 @@ void Sketch::add(std::span<const std::string_view> items, std::span<const std::u
     cell = static_cast<std::uint32_t>(std::min<std::uint64_t>(cell + increments[i], kMaxCount));
     counts[i] = std::min(counts[i], cell);
   });
-  std::uint64_t sum = total();
   for (const std::uint64_t increment : increments) {
-    sum += increment;
+    total_ += increment;
   }
-  image().set_state(kTotal, sum);
 }
 
 void Sketch::count(std::span<const std::string_view> items, std::span<std::uint32_t> counts) const noexcept {
@@ -129,7 +155,7 @@ void Sketch::count(std::span<const std::string_view> items, std::span<std::uint3
 
 bool Sketch::assign_sum(std::span<const Term> terms) noexcept {
   std::int64_t sum_of_totals = 0;
-  const auto totals = [](const Sketch& sketch) { return &sketch.image().header().kind_state[kTotal]; };
+  const auto totals = [](const Sketch& sketch) { return &sketch.total_; };
   if (!sum_up(terms, totals, std::numeric_limits<std::int64_t>::max(), std::span(&sum_of_totals, 1))) {
     return false;
   }
@@ -149,7 +175,7 @@ bool Sketch::assign_sum(std::span<const Term> terms) noexcept {
       }
     }
   }
-  image().set_state(kTotal, static_cast<std::uint64_t>(sum_of_totals));
+  total_ = static_cast<std::uint64_t>(sum_of_totals);
   return true;
 }
 

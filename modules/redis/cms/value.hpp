@@ -11,6 +11,7 @@
 ///          so with conservative update, which would be more accurate.
 /// Cells:   a cell that would exceed 2^32 - 1 stays at that, so a count of 2^32 - 1 is a lower bound.
 /// Cost:    one cache line per row; a window of items is processed row by row, so that its lines are fetched together.
+/// Memory:  the cells only. The header of an image, which is what is saved, is computed when it is needed.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,8 @@
 #include <string_view>
 #include <utility>
 
-#include "mankai/filter/parts/filter_base.hpp"
+#include "mankai/base/region.hpp"
+#include "mankai/hash/hasher.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/family.hpp"
 
@@ -33,7 +35,7 @@ struct SketchSettings {
   HashSpec hash{};
 };
 
-class Sketch : public FilterBase {
+class Sketch {
  public:
   static constexpr std::uint16_t kKind = 15;
   static constexpr ImageFamily kFamily{.type_name = "mankai-cm",
@@ -60,11 +62,17 @@ class Sketch : public FilterBase {
   /// Errors: corrupt.
   [[nodiscard]] static Result<Sketch> from_image(AssembledImage source);
 
-  [[nodiscard]] std::uint64_t width() const noexcept { return image().params<Params>().width; }
-  [[nodiscard]] std::uint64_t depth() const noexcept { return image().params<Params>().depth; }
+  [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash_); }
+  [[nodiscard]] HashSpec hash() const noexcept { return hash_; }
+  [[nodiscard]] std::uint64_t width() const noexcept { return width_; }
+  [[nodiscard]] std::uint64_t depth() const noexcept { return depth_; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return width() * depth(); }
+  /// With the zeros that fill the last line.
+  [[nodiscard]] std::span<const std::byte> cells() const noexcept {
+    return memory_.bytes().subspan(start_, cells_bytes());
+  }
   /// The sum of all increments, modulo 2^64.
-  [[nodiscard]] std::uint64_t total() const noexcept { return image().state(kTotal); }
+  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
   /// Adds increments below 2^63 in order. Shape: items[c], increments[c], counts[c]: after each of them; c <= kWindow.
   void add(std::span<const std::string_view> items, std::span<const std::uint64_t> increments,
@@ -78,21 +86,34 @@ class Sketch : public FilterBase {
   [[nodiscard]] bool assign_sum(std::span<const Term> terms) noexcept;
 
   // For ImageKey.
-  [[nodiscard]] ImageParts parts() const { return parts_of(*this); }
-  [[nodiscard]] std::size_t heap_bytes() const noexcept { return engine_bytes(image_bytes()); }
-  void relocate(const Mover& mover) noexcept { image().relocate(mover); }
+  [[nodiscard]] ImageParts parts() const;
+  [[nodiscard]] std::size_t heap_bytes() const noexcept { return engine_bytes(memory_.size()); }
+  void relocate(const Mover& mover) noexcept { memory_.relocate(mover); }
 
  private:
-  static constexpr std::size_t kTotal = 0;  // word of the kind's state
+  Sketch(const SketchSettings& settings, Region memory, std::uint32_t start) noexcept
+      : memory_(std::move(memory)),
+        width_(settings.width),
+        depth_(static_cast<std::uint32_t>(settings.depth)),
+        start_(start),
+        hash_(settings.hash) {}
 
-  explicit Sketch(Image image) noexcept : FilterBase(std::move(image)) {}
-
-  [[nodiscard]] std::uint32_t* table() noexcept { return reinterpret_cast<std::uint32_t*>(image().words().data()); }
+  [[nodiscard]] std::size_t cells_bytes() const noexcept;
+  [[nodiscard]] std::uint32_t* table() noexcept {
+    return reinterpret_cast<std::uint32_t*>(memory_.bytes().data() + start_);
+  }
   [[nodiscard]] const std::uint32_t* table() const noexcept {
-    return reinterpret_cast<const std::uint32_t*>(image().words().data());
+    return reinterpret_cast<const std::uint32_t*>(memory_.bytes().data() + start_);
   }
   template <class Cell, class Visit>
   void for_each_cell(Cell* table, std::span<const std::string_view> items, const Visit& visit) const noexcept;
+
+  Region memory_;
+  std::uint64_t width_;
+  std::uint32_t depth_;
+  std::uint32_t start_;  ///< of the cells: a large sketch that was loaded still has the header before them
+  std::uint64_t total_ = 0;
+  HashSpec hash_;
 };
 
 }  // namespace mankai::redis

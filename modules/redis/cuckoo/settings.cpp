@@ -160,15 +160,20 @@ Result<CuckooSettings> read_cuckoo_settings(const Call& call) {
 
 void replicate_creation(const Call& call, const CuckooSettings& settings, const CuckooValue& created) {
   if (settings.layout == Layout::redisbloom) {
-    created.rewrite_foreign(replicate_to(call));
+    replicate_to(call)("CF.LOADCHUNK", 1, created.redisbloom()->shape().header());  // all of an empty filter
     return;
   }
   const NumberText fpr = number_text(settings.fpr);
   const HashText hash = hash_text(settings.hash);
-  const SecondsText ttl = seconds_text(settings.max_ttl);
-  const SecondsText resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
   // The last four arguments are of filters whose items expire: the format leaves them out for others.
-  const char* format = settings.max_ttl == Duration::zero() ? "slclclclcccccc" : "slclclclcccccccccc";
+  const bool expires = settings.max_ttl != Duration::zero();
+  const char* format = expires ? "slclclclcccccccccc" : "slclclclcccccc";
+  SecondsText ttl{};
+  SecondsText resolution{};
+  if (expires) {
+    ttl = seconds_text(settings.max_ttl);
+    resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+  }
   engine.replicate(call.context(), "CF.RESERVE", format, call.key(), static_cast<long long>(settings.capacity_keys),
                    "BUCKETSIZE", static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
                    static_cast<long long>(settings.max_iterations), "EXPANSION",

@@ -16,7 +16,7 @@ namespace mankai::redis {
 /// A filter with so many sub-filters takes no more items: the config cf-max-expansions.
 [[nodiscard]] std::uint64_t most_cuckoo_filters() noexcept;
 
-/// What the configs set: no layout, and no hash, because to draw a seed is a system call.
+/// What the configs set: no layout, and no hash, which takes time to draw.
 [[nodiscard]] CuckooSettings default_cuckoo_settings() noexcept;
 /// Reads the capacity of CF.INSERT.
 [[nodiscard]] Result<void> read_cuckoo_capacity(const Call& call, std::size_t index, CuckooSettings& settings);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "mankai/base/bits.hpp"
@@ -31,24 +32,39 @@ Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
   }
   // Items that expire and can be deleted need counts: see cuckoo.hpp.
   constexpr std::uint32_t kCountsWithTtl = 2;
-  MANKAI_ASSIGN(auto filter, Cuckoo::create({.keys = settings.capacity_keys,
-                                             .fpr = settings.fpr,
-                                             .growth = settings.expansion,
-                                             .counts = settings.max_ttl == Duration::zero() ? 0 : kCountsWithTtl,
-                                             .max_ttl = settings.max_ttl,
-                                             .ttl_resolution = settings.ttl_resolution,
-                                             .hash = settings.hash,
-                                             .memory = engine_memory()}));
-  return CuckooValue(
-      Own{.filter = std::move(filter),
-          .state = {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations}});
+  return of(Cuckoo::create({.keys = settings.capacity_keys,
+                            .fpr = settings.fpr,
+                            .growth = settings.expansion,
+                            .counts = settings.max_ttl == Duration::zero() ? 0 : kCountsWithTtl,
+                            .max_ttl = settings.max_ttl,
+                            .ttl_resolution = settings.ttl_resolution,
+                            .hash = settings.hash,
+                            .memory = engine_memory()}),
+            {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations});
 }
 
 Result<CuckooValue> CuckooValue::from_image(AssembledImage source) {
   State state{};
   std::memcpy(&state, source.state.data(), sizeof(state));
-  MANKAI_ASSIGN(auto filter, filter_of<Cuckoo>(std::move(source)));
-  return CuckooValue(Own{.filter = std::move(filter), .state = state});
+  return of(filter_of<Cuckoo>(std::move(source)), state);
+}
+
+Result<CuckooValue> CuckooValue::of(Result<Cuckoo> filter, const State& state) {
+  if (!filter) {
+    return std::unexpected(std::move(filter.error()));
+  }
+  const Memory memory = engine_memory();
+  void* const place = memory.allocate(memory.context, sizeof(Own));
+  if (place == nullptr) {
+    return fail(ErrorCode::out_of_space, "no memory for a filter's object");
+  }
+  return CuckooValue(OwnPointer(::new (place) Own{.filter = std::move(*filter), .state = state}));
+}
+
+void CuckooValue::Release::operator()(Own* own) const noexcept {
+  own->~Own();
+  const Memory memory = engine_memory();
+  memory.release(memory.context, own, sizeof(Own));
 }
 
 Result<CuckooValue> CuckooValue::taken_over(Result<CuckooChain> filter) {
@@ -86,8 +102,8 @@ void CuckooValue::rewrite_foreign(const EmitCommand& emit) const {
 Result<CuckooValue> CuckooValue::copy_foreign() const { return taken_over(redisbloom()->clone(engine_memory())); }
 
 Cuckoo* CuckooValue::own() noexcept {
-  auto* held = std::get_if<Own>(&filter_);
-  return held != nullptr ? &held->filter : nullptr;
+  auto* held = std::get_if<OwnPointer>(&filter_);
+  return held != nullptr ? &(*held)->filter : nullptr;
 }
 
 CuckooChain* CuckooValue::redisbloom() noexcept {
@@ -99,7 +115,7 @@ EraseResult CuckooValue::erase(std::string_view item) noexcept {
   if (CuckooChain* chain = redisbloom(); chain != nullptr) {
     return chain->remove(item) ? EraseResult::erased : EraseResult::absent;
   }
-  auto& [filter, state] = std::get<Own>(filter_);
+  auto& [filter, state] = *std::get<OwnPointer>(filter_);
   const EraseResult result = filter.erase(filter.hasher()(item));
   state.deleted += result == EraseResult::erased ? 1 : 0;
   return result;
@@ -114,7 +130,7 @@ void CuckooValue::compact() noexcept {
     chain->compact();
     return;
   }
-  auto& [filter, state] = std::get<Own>(filter_);
+  auto& [filter, state] = *std::get<OwnPointer>(filter_);
   filter.compact();
   state.deleted = 0;
 }
@@ -123,7 +139,7 @@ CuckooShape CuckooValue::shape() const noexcept {
   if (redisbloom() != nullptr) {
     return redisbloom()->shape();
   }
-  const auto& [filter, state] = std::get<Own>(filter_);
+  const auto& [filter, state] = *std::get<OwnPointer>(filter_);
   return {.items = filter.keys_inserted(),
           .buckets = filter.cell_count() / cuckoo::kSlotsPerBucket,
           .deletes = state.deleted,
@@ -167,7 +183,7 @@ std::uint64_t CuckooValue::work_of_deleting(std::uint64_t items) const noexcept 
 }
 
 ImageParts CuckooValue::parts() const {
-  const auto& [filter, state] = std::get<Own>(filter_);
+  const auto& [filter, state] = *std::get<OwnPointer>(filter_);
   ImageParts parts = parts_of(filter);
   const auto bytes = std::as_bytes(std::span(&state, 1));
   parts.state.assign(bytes.begin(), bytes.end());
@@ -177,15 +193,24 @@ ImageParts CuckooValue::parts() const {
 
 std::size_t CuckooValue::heap_bytes() const noexcept {
   return redisbloom() != nullptr ? engine_bytes(sizeof(CuckooChain)) + redisbloom()->memory_bytes()
-                                 : heap_bytes_of(*own());
+                                 : engine_bytes(sizeof(Own)) + heap_bytes_of(*own());
 }
 
 std::size_t CuckooValue::memory_pieces() const noexcept {
-  return redisbloom() != nullptr ? redisbloom()->memory_pieces() : own()->memory_pieces();
+  return redisbloom() != nullptr ? redisbloom()->memory_pieces() : 1 + own()->memory_pieces();
 }
 
 void CuckooValue::relocate(std::size_t piece, const Mover& mover) noexcept {
-  redisbloom() != nullptr ? redisbloom()->relocate(piece, mover) : own()->relocate(piece, mover);
+  if (redisbloom() != nullptr) {
+    redisbloom()->relocate(piece, mover);
+  } else if (piece != 0) {
+    own()->relocate(piece - 1, mover);
+  } else {
+    // It has no pointers into itself.
+    auto& own = std::get<OwnPointer>(filter_);
+    const std::span bytes(reinterpret_cast<std::byte*>(own.release()), sizeof(Own));
+    own.reset(reinterpret_cast<Own*>(mover.move(mover.context, bytes)));
+  }
 }
 
 }  // namespace mankai::redis

@@ -107,13 +107,19 @@ class CuckooValue {
   void relocate(std::size_t piece, const Mover& mover) noexcept;
 
  private:
+  // Large, and so apart: else filters that were taken over would be as large.
   struct Own {
     Cuckoo filter;
     State state;
   };
-  using Filter = std::variant<Own, std::unique_ptr<takeover::CuckooChain>>;
+  struct Release {
+    void operator()(Own* own) const noexcept;
+  };
+  using OwnPointer = std::unique_ptr<Own, Release>;  // of `engine_memory()`, so that it can be moved
+  using Filter = std::variant<OwnPointer, std::unique_ptr<takeover::CuckooChain>>;
 
   explicit CuckooValue(Filter filter) noexcept : filter_(std::move(filter)) {}
+  static Result<CuckooValue> of(Result<Cuckoo> filter, const State& state);
   static Result<CuckooValue> taken_over(Result<takeover::CuckooChain> filter);
 
   Filter filter_;

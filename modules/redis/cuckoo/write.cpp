@@ -231,7 +231,7 @@ Result<void> make_whole(const Call& call, const CuckooLookup& lookup) {
 Result<std::unique_ptr<CuckooKey>> create_filter(const Call& call, Adding& adding, CuckooSettings& settings) {
   settings.layout = layout_of_new_value(call);
   if (settings.layout == Layout::mankai) {
-    settings.hash = HashSpec::random();
+    settings.hash = random_hash();
   }
   auto made = CuckooValue::create(settings);
   if (!made) {

@@ -1,9 +1,12 @@
 #include "modules/redis/engine/reserve.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mankai/base/number.hpp"
 #include "mankai/url/canonical_url.hpp"
@@ -99,6 +102,16 @@ std::optional<std::array<std::uint64_t, 2>> read_seed(std::string_view text) noe
 
 }  // namespace
 
+HashSpec random_hash(HashKind kind) noexcept {
+  static std::array<std::array<std::uint64_t, 2>, 32> seeds;
+  static std::size_t left = 0;
+  if (left == 0) {
+    draw_random(std::as_writable_bytes(std::span(seeds)));
+    left = seeds.size();
+  }
+  return trimmed({.kind = kind, .seed = std::exchange(seeds[--left], {})});
+}
+
 bool HashRequest::is_option(const Call& call, std::size_t index) noexcept {
   return call.is(index, "SEED") || call.is(index, "HASH");
 }
@@ -115,21 +128,25 @@ Result<void> HashRequest::read(const Call& call, std::size_t index) {
 
 HashSpec HashRequest::hash() const {
   const HashKind kind = kind_.value_or(seed_ ? HashKind::siphash : kDefaultHash);
-  return seed_ ? HashSpec{.kind = kind, .seed = *seed_} : HashSpec::random(kind);
+  return seed_ ? HashSpec{.kind = kind, .seed = *seed_} : random_hash(kind);
 }
 
 HashText hash_text(const HashSpec& hash) noexcept {
-  HashText text;
+  HashText text{};
   const std::string_view kind = name(hash.kind);
-  std::snprintf(text.name.data(), text.name.size(), "%.*s", static_cast<int>(kind.size()), kind.data());
-  std::snprintf(text.seed.data(), text.seed.size(), "%016llx%016llx", static_cast<unsigned long long>(hash.seed[0]),
-                static_cast<unsigned long long>(hash.seed[1]));
+  kind.copy(text.name.data(), text.name.size() - 1);
+  for (std::size_t i = 0; i + 1 < text.seed.size(); ++i) {
+    const std::size_t shift = (kWordDigits - 1 - i % kWordDigits) * 4;
+    text.seed[i] = "0123456789abcdef"[hash.seed[i / kWordDigits] >> shift & 0xFU];
+  }
   return text;
 }
 
 NumberText number_text(double number) noexcept {
-  NumberText text;
-  std::snprintf(text.data(), text.size(), "%.17g", number);
+  constexpr int kDigits = 17;
+  NumberText text{};
+  // As printf with "%.17g", in half of the time.
+  std::to_chars(text.begin(), text.end() - 1, number, std::chars_format::general, kDigits);
   return text;
 }
 
@@ -147,7 +164,7 @@ GrowingSettings GrowingDefaults::settings() const {
           .capacity_keys = static_cast<std::uint64_t>(capacity_keys.value),
           .expansion = static_cast<std::uint32_t>(expansion.value),
           .url_rules = url_rules,
-          .hash = HashSpec::random()};
+          .hash = random_hash()};
 }
 
 int register_growing_configs(Context* context, GrowingDefaults& defaults) noexcept {

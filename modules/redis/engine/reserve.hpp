@@ -15,6 +15,9 @@
 
 namespace mankai::redis {
 
+/// As HashSpec::random, without a system call each. Threads: the engine's main thread.
+[[nodiscard]] HashSpec random_hash(HashKind kind = kDefaultHash) noexcept;
+
 /// The options [HASH name] [SEED hex32] of RESERVE.
 ///
 /// Compatibility: older versions wrote streams and AOF files with SEED and without HASH, and used SipHash. So SEED

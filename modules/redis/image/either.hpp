@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -29,8 +30,12 @@ class Either {
   /// Null if it is ours.
   [[nodiscard]] Theirs* theirs() noexcept { return const_cast<Theirs*>(std::as_const(*this).theirs()); }
   [[nodiscard]] const Theirs* theirs() const noexcept {
-    const auto* held = std::get_if<std::unique_ptr<Theirs>>(&held_);
-    return held != nullptr ? held->get() : nullptr;
+    const auto* held = std::get_if<HeldTheirs>(&held_);
+    if constexpr (kIsApart) {
+      return held != nullptr ? held->get() : nullptr;
+    } else {
+      return held;
+    }
   }
 
   /// Errors: corrupt.
@@ -40,8 +45,8 @@ class Either {
   /// None if it is theirs.
   [[nodiscard]] ImageParts parts() const { return ours() != nullptr ? ours()->parts() : ImageParts(); }
   [[nodiscard]] std::size_t heap_bytes() const noexcept {
-    return ours() != nullptr ? ours()->heap_bytes()
-                             : engine_bytes(sizeof(Theirs)) + engine_bytes(theirs()->memory_bytes());
+    const std::size_t object = kIsApart ? engine_bytes(sizeof(Theirs)) : 0;
+    return ours() != nullptr ? ours()->heap_bytes() : object + engine_bytes(theirs()->memory_bytes());
   }
   void relocate(const Mover& mover) noexcept {
     if (ours() != nullptr) {
@@ -72,11 +77,21 @@ class Either {
  private:
   friend Self;
 
-  explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
-  explicit Either(Theirs theirs) : held_(std::make_unique<Theirs>(std::move(theirs))) {}
+  // Most are ours, so the other is allocated apart if it is larger.
+  static constexpr bool kIsApart = sizeof(Theirs) > sizeof(Ours);
+  using HeldTheirs = std::conditional_t<kIsApart, std::unique_ptr<Theirs>, Theirs>;
+  static HeldTheirs held(Theirs theirs) {
+    if constexpr (kIsApart) {
+      return std::make_unique<Theirs>(std::move(theirs));
+    } else {
+      return theirs;
+    }
+  }
 
-  // Most are ours, so the other, which may be larger, is allocated apart.
-  std::variant<Ours, std::unique_ptr<Theirs>> held_;
+  explicit Either(Ours ours) noexcept : held_(std::move(ours)) {}
+  explicit Either(Theirs theirs) : held_(held(std::move(theirs))) {}
+
+  std::variant<Ours, HeldTheirs> held_;
 };
 
 }  // namespace mankai::redis

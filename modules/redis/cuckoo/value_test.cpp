@@ -1,0 +1,77 @@
+// What a CF.* key holds: the memory that it takes, and moves of it.
+
+#include "modules/redis/cuckoo/value.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "tests/support/engine_memory.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::uint64_t kItems = 3000;  // more than a default filter has room for
+
+CuckooValue make(Layout layout) {
+  return CuckooValue::create({.layout = layout, .hash = {.kind = kDefaultHash, .seed = {1, 2}}}).value();
+}
+
+std::byte* move_always(void* moves, std::span<std::byte> bytes) noexcept {
+  const Memory memory = engine_memory();
+  void* const moved = memory.allocate(memory.context, bytes.size());
+  std::memcpy(moved, bytes.data(), bytes.size());
+  std::memset(bytes.data(), 0xAB, bytes.size());
+  memory.release(memory.context, bytes.data(), bytes.size());
+  ++*static_cast<int*>(moves);
+  return static_cast<std::byte*>(moved);
+}
+
+TEST(CuckooValue, every_block_of_our_layout_can_be_moved) {
+  CuckooValue value = make(Layout::mankai);
+  for (std::uint64_t i = 0; i < kItems; ++i) {
+    value.own()->insert(value.own()->hasher()(std::to_string(i)));
+  }
+  ASSERT_GT(value.slice_count(), 1);
+  int moves = 0;
+  for (std::size_t piece = 0; piece < value.memory_pieces(); ++piece) {
+    value.relocate(piece, {.move = move_always, .context = &moves});
+  }
+  EXPECT_EQ(moves, 1 + value.slice_count());
+  for (std::uint64_t i = 0; i < kItems; ++i) {
+    EXPECT_NE(value.count(std::to_string(i)), 0);
+  }
+  EXPECT_EQ(value.erase("1"), EraseResult::erased);
+  EXPECT_EQ(value.shape().deletes, 1);
+}
+
+TEST(CuckooValue, memory_is_that_of_its_blocks_and_is_freed) {
+  const std::size_t before = test::engine_memory_use().bytes_in_use;
+  {
+    const CuckooValue value = make(Layout::mankai);
+    EXPECT_EQ(test::engine_memory_use().bytes_in_use - before, value.heap_bytes());
+  }
+  EXPECT_EQ(test::engine_memory_use().bytes_in_use, before);
+}
+
+TEST(CuckooValue, without_memory_for_the_object_there_is_no_value) {
+  const std::size_t before = test::engine_memory_use().bytes_in_use;
+  auto& most = test::engine_memory_use().most_bytes;
+  const std::size_t unlimited = most;
+  most = 400;  // the cells of a small filter, but not its object
+  const auto made = CuckooValue::create({.capacity_keys = 10, .hash = {.kind = kDefaultHash, .seed = {1, 2}}});
+  most = unlimited;
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::out_of_space);
+  EXPECT_EQ(test::engine_memory_use().bytes_in_use, before);
+}
+
+TEST(CuckooValue, a_filter_in_redisblooms_layout_takes_little_more_than_its_cells) {
+  const CuckooValue value = make(Layout::redisbloom);
+  EXPECT_LE(sizeof(value) + value.heap_bytes(), 1024 + 192);
+}
+
+}  // namespace
+}  // namespace mankai::redis
