@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "tests/contract/contract_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/every_kind.hpp"
@@ -207,11 +208,16 @@ void expect_integers_hashed_at_every_size(const Example& example, const FilterRe
 }
 
 // Goal: integer keys hashed inside a batch get the digests that hasher() gives, for both hashes.
-// Method: a filter filled by integer batches is the image of one filled by single digests; answers agree likewise.
+// Method: a filter filled by integer batches is the image of one filled by single digests; answers agree likewise, also
+// in batches of several windows.
 TEST_P(BatchFilterContract, integer_batches_hash_as_hasher_does) {
   for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     expect_integers_hashed_at_every_size(GetParam(), {.keys = 300, .hash = spec}, 1);
     expect_integers_hashed_at_every_size(GetParam(), {.keys = keys_beyond_cache(GetParam()), .hash = spec}, 37);
+    auto batch = make(GetParam(), {.keys = 20'000, .hash = spec});
+    auto singles = make(GetParam(), {.keys = 20'000, .hash = spec});
+    Random random(10);
+    expect_integers_hashed(GetParam(), batch, singles, half_structured(random, 2 * kHashWindow + 1));
   }
 }
 

@@ -30,20 +30,34 @@ class Hostile(serving.ServeTest):
             b"POST /check HTTP/1.1\r\nContent-Length: -1\r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 0x1\r\n\r\na": 400,
             b"POST /check HTTP/1.1\r\nContent-Length: \r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\na": 400,
             b"POST /check HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n": 413,
-            b"GET /healthz HTTP/1.1\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n": 400,
-            b"GET /healthz HTTP/1.0\r\nHost: a, b\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n": 400,
             b"GET /" + b"a" * 8192: 414, b"A" * 20000: 414,
             b"GET /healthz HTTP/1.1\r\nA: " + b"b" * 20000: 431,
             b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * 4000: 431,
         }.items():
             with self.subTest(head[:60]), Client(process.port) as client:
-                client.send(head)
+                client.send(head.replace(b" HTTP/1.1\r\n", b" HTTP/1.1\r\nHost: t\r\n", 1))  # so that no head is refused for want of it
                 answer = client.answer()
                 self.assertEqual(answer.status, status)
                 self.assertEqual(answer.headers["connection"], "close")
                 self.assertTrue(answer.json()["error"])
                 self.assertTrue(client.has_ended(), "nobody knows where the next request begins")
         self.assert_serves(process)
+
+    def test_a_host_is_required_in_1_1_and_has_no_effect(self):
+        process = self.serve()
+        for head, status in {
+            b"GET /healthz HTTP/1.1\r\n\r\n": 400, b"GET /healthz HTTP/1.0\r\n\r\n": 200, b"GET /healthz HTTP/1.1\r\nHost:\r\n\r\n": 200,
+            b"GET /healthz HTTP/1.1\r\nHOST: \t[::1]:80 \r\n\r\n": 200, b"GET /healthz HTTP/1.1\r\nHost: a_b.example:9\r\n\r\n": 200,
+            b"GET /healthz HTTP/1.1\r\nHost:\r\nHost:\r\n\r\n": 400, b"GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.0\r\nHost: a, b\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nHost: u@a\r\n\r\n": 400,
+        }.items():
+            with self.subTest(head), Client(process.port) as client:
+                client.send(head)
+                answer = client.answer()
+                self.assertEqual(answer.status, status)
+                if status == 400:
+                    self.assertIn("Host", answer.json()["error"])
 
     def test_headers_that_cost_parsers_much_are_not_parsed(self):
         process = self.serve()

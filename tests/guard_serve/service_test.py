@@ -112,10 +112,10 @@ class Log(serving.ServeTest):
             client.answer()
         # A refused request says in the log what was asked, as far as it was received: who sends it must be found.
         with self.client(process) as client:
-            client.send(b"GET /check?url=a?b HTTP/1.1\r\n\r\n")
+            client.send(b"GET /check?url=a?b HTTP/1.1\r\nHost: t\r\n\r\n")
             client.answer()
         with self.client(process) as client:
-            client.send(b"POST /check HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n")
+            client.send(b"POST /check HTTP/1.1\r\nHost: t\r\nContent-Length: 9999999\r\n\r\n")
             client.answer()
         self.assertEqual(self.requests("access.log"), [("GET /check?url=http%3A%2F%2Fa%2F HTTP/1.1", "200"),
                                                        ("GET /no\\x22thing\\x5c HTTP/1.1", "404"), ("\\x00", "400"),

@@ -224,7 +224,10 @@ class Filter(_core.Filter):
         return many(self._contains_many, keys, out=out)
 
     def _add(self, key: Any, /, *, id: int | None = None, at: Any = None) -> None:
-        self.update([key], ids=None if id is None else [id], at=at)
+        if id is None and at is None:
+            super().add(key)
+        else:
+            self.update([key], ids=None if id is None else [id], at=at)
 
     _add.__qualname__ = "Filter.add"  # in errors
 

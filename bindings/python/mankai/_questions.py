@@ -58,7 +58,7 @@ class Seen(_core.Seen):
         return made
 
     def _observe(self, key: Any, /, at: Any = None) -> bool:
-        return self.observe(key) if at is None else self._observe_at(key, microseconds(at))
+        return super().observe(key) if at is None else self._observe_at(key, microseconds(at))
 
     _observe.__qualname__ = "Seen.observe"  # in errors
 

@@ -164,6 +164,25 @@ class KeysTest(unittest.TestCase):
             with self.assertRaises(TypeError):
                 method(["a", "b"])
 
+    def test_a_subclass_can_extend_a_method_of_one_key(self):
+        class Counting:
+            calls = 0
+
+            def observe(self, key, /, at=None):
+                self.calls += 1
+                return super().observe(key, at=at)
+
+            def add(self, key, /, *, id=None, at=None):
+                self.calls += 1
+                super().add(key, id=id, at=at)
+
+        seen = type("CountingSeen", (Counting, mankai.Seen), {})(keys=1000)
+        hot = type("CountingHot", (Counting, mankai.Hot), {})()
+        filter = type("CountingFilter", (Counting, mankai.Filter), {})("bloom:keys=1000,fpr=0.01")
+        self.assertEqual([seen.observe("a"), seen.observe("a", None), seen.observe("a", at=None)], [False, True, True])
+        self.assertEqual([hot.observe("a"), hot.observe("a", at=None), filter.add("a"), filter.add("a", id=None)], [None] * 4)
+        self.assertEqual([seen.calls, hot.calls, filter.calls], [3, 2, 2])
+
     def test_keys_have_ids_or_times(self):
         with self.assertRaisesRegex(TypeError, "not both"):
             self.filter.update(["a"], ids=[1], at=1.0)
