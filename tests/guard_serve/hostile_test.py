@@ -50,7 +50,8 @@ class Hostile(serving.ServeTest):
             b"GET /healthz HTTP/1.1\r\nHOST: \t[::1]:80 \r\n\r\n": 200, b"GET /healthz HTTP/1.1\r\nHost: a_b.example:9\r\n\r\n": 200,
             b"GET /healthz HTTP/1.1\r\nHost:\r\nHost:\r\n\r\n": 400, b"GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n": 400,
             b"GET /healthz HTTP/1.0\r\nHost: a, b\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n": 400,
-            b"GET /healthz HTTP/1.1\r\nHost: u@a\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nHost: u@a\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a\"<>\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nHost: \xc3\xa9.example\r\n\r\n": 400,
         }.items():
             with self.subTest(head), Client(process.port) as client:
                 client.send(head)

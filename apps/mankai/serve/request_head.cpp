@@ -95,6 +95,9 @@ bool has_readings_of(std::string_view url, std::string_view checked) {
 }
 
 constexpr std::string_view kLineEnd = "\r\n";
+// Of a host and port (RFC 3986), without the comma, which joins two of them.
+constexpr std::string_view kHostCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=:[]";
 
 constexpr Refusal kMalformed{400, "the request's head is malformed"};
 constexpr Refusal kNotEncoded{400, "the URL has a second '?': percent-encode the value of url="};
@@ -235,7 +238,7 @@ class HeadReader {
 
   // The host has no effect, but a proxy in front may have chosen a service by it (RFC 9112, 3.2).
   std::optional<Refusal> take_host(std::string_view value) {
-    const bool is_valid = !has_host_ && value.find_first_of(" \t,/\\?#@") == std::string_view::npos;
+    const bool is_valid = !has_host_ && value.find_first_not_of(kHostCharacters) == std::string_view::npos;
     has_host_ = true;
     return is_valid ? std::nullopt : std::optional(kHosts);
   }
