@@ -15,6 +15,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/region.hpp"
+#include "mankai/filter/parts/image.hpp"
 #include "mankai/filter/parts/image_format.hpp"
 
 // For tests of hostile images: bytes that carry right checksums over wrong fields. Written from the format's
