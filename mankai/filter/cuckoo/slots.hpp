@@ -80,16 +80,9 @@ constexpr std::uint64_t spread(std::uint64_t fields) noexcept {
 /// Spreads eight fields of `bits` bits over the bytes of a word.
 template <unsigned bits>
 constexpr std::uint64_t spread_eight(std::uint64_t fields) noexcept {
-  if constexpr (bits == 8) {
-    return fields;
-  } else {
-    constexpr std::uint64_t kHalves = ((std::uint64_t{1} << (4 * bits)) - 1) * 0x0000000100000001;
-    constexpr std::uint64_t kPairs = repeat16((std::uint64_t{1} << (2 * bits)) - 1);
-    constexpr std::uint64_t kFields = ((std::uint64_t{1} << bits) - 1) * 0x0101010101010101;
-    const std::uint64_t halves = (fields | fields << (32 - 4 * bits)) & kHalves;
-    const std::uint64_t pairs = (halves | halves << (16 - 2 * bits)) & kPairs;
-    return (pairs | pairs << (8 - bits)) & kFields;
-  }
+  constexpr std::uint64_t kFields = ((std::uint64_t{1} << bits) - 1) * 0x0101010101010101;
+  const std::uint64_t pairs = spread<2 * bits>(fields);
+  return (pairs | pairs << (8 - bits)) & kFields;
 }
 
 }  // namespace detail
