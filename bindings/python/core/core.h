@@ -148,6 +148,20 @@ static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) 
     return mankai_raise(code);                         \
   }
 
+/* Runs `call`, as in ONE_KEY, for a query that never waits, in a function that returns -1 after an error. */
+#define ASK_KEY(self, object, call)                    \
+  Key key;                                             \
+  void* pointer = pointer_and_key(self, object, &key); \
+  if (pointer == NULL) {                               \
+    return -1;                                         \
+  }                                                    \
+  const int code = (call);                             \
+  release_key(&key);                                   \
+  if (code != MANKAI_OK) {                             \
+    mankai_raise(code);                                \
+    return -1;                                         \
+  }
+
 /* A method of one key with options, which most calls do not give: those call `alone`, without the time of a Python
  * function; all others call the method `name`, which Python has. */
 PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options,

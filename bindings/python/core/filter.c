@@ -91,18 +91,8 @@ static PyObject* copy(PyObject* self, PyObject* unused) {
 /* ---- Single keys ---- */
 
 static int contains(PyObject* self, PyObject* object) {
-  Key key;
   bool outcome = false;
-  mankai_filter* filter = pointer_and_key(self, object, &key);
-  if (filter == NULL) {
-    return -1;
-  }
-  const int code = mankai_may_contain_one(filter, key.data, key.bytes, &outcome);
-  release_key(&key);
-  if (code != MANKAI_OK) {
-    mankai_raise(code);
-    return -1;
-  }
+  ASK_KEY(self, object, mankai_may_contain_one(pointer, key.data, key.bytes, &outcome))
   return outcome;
 }
 

@@ -104,17 +104,7 @@ static PyObject* answer_of(PyObject* self, PyObject* object) {
 
 static int contains(PyObject* self, PyObject* object) {
   mankai_guard_answer answer = MANKAI_GUARD_OK;
-  Key key;
-  mankai_guard* guard = pointer_and_key(self, object, &key);
-  if (guard == NULL) {
-    return -1;
-  }
-  const int code = mankai_guard_check(guard, key.data, key.bytes, &answer, NULL, 0, NULL);
-  release_key(&key);
-  if (code != MANKAI_OK) {
-    mankai_raise(code);
-    return -1;
-  }
+  ASK_KEY(self, object, mankai_guard_check(pointer, key.data, key.bytes, &answer, NULL, 0, NULL))
   return answer == MANKAI_GUARD_BLOCKED || answer == MANKAI_GUARD_INVALID;
 }
 

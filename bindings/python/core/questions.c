@@ -38,18 +38,8 @@ static PyObject* seen_open(PyObject* type, PyObject* arguments) {
 }
 
 static int seen_contains(PyObject* self, PyObject* object) {
-  Key key;
   bool outcome = false;
-  mankai_seen* seen = pointer_and_key(self, object, &key);
-  if (seen == NULL) {
-    return -1;
-  }
-  const int code = mankai_seen_may_contain_one(seen, key.data, key.bytes, &outcome);
-  release_key(&key);
-  if (code != MANKAI_OK) {
-    mankai_raise(code);
-    return -1;
-  }
+  ASK_KEY(self, object, mankai_seen_may_contain_one(pointer, key.data, key.bytes, &outcome))
   return outcome;
 }
 
