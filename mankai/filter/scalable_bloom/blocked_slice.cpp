@@ -53,8 +53,15 @@ double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexc
 
 Result<BlockedSlice> BlockedSlice::create(const Options& options, FprBound bound) {
   MANKAI_ASSIGN(const auto size, blocked_slice_size({.keys = options.keys, .fpr = options.fpr}, bound));
+  return create_with(options, size, {}, 0);
+}
+
+Result<BlockedSlice> BlockedSlice::create_with(const Options& options, const BlockedSliceSize& size,
+                                               std::span<const std::byte> cells, std::uint64_t keys_inserted) {
   MANKAI_ASSIGN(auto image, make_image(options, size.blocks));
   image.set_params(Params{.block_count = size.blocks, .more_per_key = size.per_key - 1});
+  std::ranges::copy(cells, std::as_writable_bytes(image.words()).begin());
+  image.set_keys_inserted(keys_inserted);
   return from_image(std::move(image));
 }
 

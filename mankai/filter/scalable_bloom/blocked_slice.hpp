@@ -18,6 +18,7 @@
 ///
 /// Cost: an absent key seldom has a false positive in its first block, so that it touches one line; a member L lines.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -80,6 +81,9 @@ class BlockedSlice : public BlockedBloom {
   };
 
   [[nodiscard]] static Result<BlockedSlice> create(const Options& options, FprBound bound);
+  /// One of this size with cells and a number of keys; without cells it is empty. Errors: out_of_space.
+  [[nodiscard]] static Result<BlockedSlice> create_with(const Options& options, const BlockedSliceSize& size,
+                                                        std::span<const std::byte> cells, std::uint64_t keys_inserted);
   [[nodiscard]] static Result<BlockedSlice> from_image(Image source);
 
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,13 +13,16 @@
 namespace mankai {
 namespace {
 
+BlockedSlice::Options slice_options(const ScalableBloom::Options& options, std::uint64_t generation) {
+  return {.keys = slice_keys(options.keys, options.growth, generation),
+          .fpr = slice_fpr(options.fpr, options.growth, generation),
+          .hash = options.hash,
+          .memory = options.memory,
+          .slice_tag = generation};
+}
+
 Result<BlockedSlice> make_slice(const ScalableBloom::Options& options, std::uint64_t generation) {
-  return BlockedSlice::create({.keys = slice_keys(options.keys, options.growth, generation),
-                               .fpr = slice_fpr(options.fpr, options.growth, generation),
-                               .hash = options.hash,
-                               .memory = options.memory,
-                               .slice_tag = generation},
-                              options.growth.bound);
+  return BlockedSlice::create(slice_options(options, generation), options.growth.bound);
 }
 
 /// The keys of a window that no queried slice has, and their positions in it.
@@ -115,16 +117,7 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
 
 Result<ScalableBloom> ScalableBloom::create_with(const Options& options, const BlockedSliceSize& size,
                                                  std::span<const std::byte> cells, std::uint64_t keys_inserted) {
-  MANKAI_ASSIGN(auto image, Image::create(BlockedSlice::kKind,
-                                          {.capacity_keys = options.keys,
-                                           .fpr_target = slice_fpr(options.fpr, options.growth, 0),
-                                           .hash = options.hash,
-                                           .cells_bytes = cells.size()},
-                                          options.memory));
-  image.set_params(BlockedSlice::Params{.block_count = size.blocks, .more_per_key = size.per_key - 1});
-  std::memcpy(image.words().data(), cells.data(), cells.size());
-  image.set_keys_inserted(keys_inserted);
-  MANKAI_ASSIGN(auto first, BlockedSlice::from_image(std::move(image)));
+  MANKAI_ASSIGN(auto first, BlockedSlice::create_with(slice_options(options, 0), size, cells, keys_inserted));
   return ScalableBloom(make_parts(make_outer(options, params_of(options.growth)), std::move(first), options.memory));
 }
 
