@@ -319,6 +319,24 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         replica.wait_for_primary(primary)
         self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, replica.client())))
 
+    def test_a_primary_that_refused_items_obeys_its_successor(self):
+        """A full filter searches less for room; one on a replica has not refused anything, and searches more as a primary."""
+        old, new = self.start(tcp=True, repl_backlog_size="16mb"), self.start(tcp=True, repl_backlog_size="16mb")
+        new.replicate(old)
+        for number in range(4):
+            key = f"f{number}"
+            old.client().must("CF.RESERVE", key, 5000, "EXPANSION", 0, "SEED", f"{number:032x}")
+            self.assertIn(-1, old.client().must("CF.INSERT", key, "ITEMS", *(f"item{i}" for i in range(5300))))
+        new.wait_for_primary(old)
+        new.client().must("REPLICAOF", "NO", "ONE")
+        old.replicate(new)
+        for number in range(4):
+            self.assertIn(1, new.client().must("CF.INSERT", f"f{number}", "ITEMS", *(f"more{i}" for i in range(3000))))
+        old.wait_for_primary(new)
+        self.assertEqual(new.client().info("stats")["sync_full"], "0")
+        keys = [f"f{number}" for number in range(4)]
+        self.assertEqual(*(each.client().must("DEBUG", "DIGEST-VALUE", *keys) for each in (old, new)))
+
 
 @needs_module
 class KeyTest(KeyMatrix, OneServerTest):

@@ -408,6 +408,14 @@ bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
   return true;
 }
 
+// A wider search begins with the same buckets, so it finds the same room where a narrower one finds any. In a growing
+// filter a search that fails lets the filter grow: there each copy has made the same searches.
+void Cuckoo::expect_room() noexcept {
+  if (growth_factor() == 0) {
+    slices().back().expect_room();
+  }
+}
+
 // The lines of several sub-filters arrive together, the newest first.
 bool Cuckoo::may_contain_in_slices(Digest digest) const noexcept {
   constexpr std::size_t kTogether = 4;

@@ -93,6 +93,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   void insert_until(Digest digest, std::uint64_t until);
   /// As insert_until, but returns false, with nothing changed, if the filter is fixed and has no room.
   [[nodiscard]] bool try_insert_until(Digest digest, std::uint64_t until);
+  /// Before insertions that another copy of this filter accepted: a fixed filter that has refused keys takes them, too.
+  void expect_room() noexcept;
   /// Removes a unit. Returns `stuck` for a filter with expiry and without counts: see check_erase.
   EraseResult erase(Digest digest) noexcept;
   /// Returns the units of the key and of the keys that it is mistaken for.

@@ -149,6 +149,8 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Adds a unit that lives until the generation `until` (ignored without expiry). Changes nothing if the table is
   /// full, or if the key needs a slot and may not take one. Stack: 256 KiB.
   [[nodiscard]] Added insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept;
+  /// Lets the next insertion search for room as widely as if none had failed before.
+  void expect_room() noexcept { is_full_ = false; }
   /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;
   /// Result of `erase`, and the expiry of the removed unit.
@@ -258,7 +260,8 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   CuckooSlot slot_;
   std::uint8_t first_level_;
-  bool is_full_ = false;  ///< a search for room has failed, and nothing was freed since
+  /// A search for room has failed, and nothing was freed since. Not in the image.
+  bool is_full_ = false;
   std::uint64_t lines_;
   bool (*ask_)(const CuckooTable& table, Digest digest) noexcept;  ///< may_contain for tables of this sort
   CuckooMoves moves_;

@@ -229,6 +229,32 @@ TEST(Cuckoo, AFixedFilterRefusesWhatItHasNoRoomFor) {
   EXPECT_EQ(filter.slice_count(), 1U);
 }
 
+// Goal: a filter that has refused keys, and so searches less for room, takes what a copy of it took.
+// Method: the copy has not refused any. Both are filled further, from different keys on, since few keys make a
+// difference.
+TEST(Cuckoo, AFixedFilterThatRefusedKeysTakesWhatACopyTook) {
+  constexpr std::uint64_t kKeys = 5000;
+  std::size_t differences = 0;
+  for (std::uint64_t start = 0; start < 20 * kKeys; start += 2 * kKeys) {
+    Cuckoo filter = make({.keys = kKeys, .growth = 0});
+    Cuckoo copy = make({.keys = kKeys, .growth = 0});
+    for (const Digest each : digests(start, kKeys + kKeys / 16)) {
+      if (filter.try_insert_until(each, 0)) {
+        ASSERT_TRUE(copy.try_insert_until(each, 0));
+      }
+    }
+    for (const Digest each : digests(start + 2 * kKeys, kKeys / 2)) {
+      if (copy.try_insert_until(each, 0) && !filter.try_insert_until(each, 0)) {
+        ++differences;
+        filter.expect_room();
+        ASSERT_TRUE(filter.try_insert_until(each, 0));
+      }
+    }
+    EXPECT_EQ(filter.to_bytes(), copy.to_bytes());
+  }
+  EXPECT_GT(differences, 0U);
+}
+
 // Goal: sub-filters that open because no move makes room are no room for further keys, which would double the rate.
 // Method: fingerprints so short that keys have few buckets to move between, until a second sub-filter opens.
 TEST(Cuckoo, AFixedFilterIsFullAtItsKeysAlsoIfAKeyOpenedASubFilter) {

@@ -98,7 +98,11 @@ Outcome add_one(Cuckoo& filter, Digest digest, std::uint64_t until, bool only_ne
 }
 
 // In order. Where there is no memory for a sub-filter, that item and all behind it keep their first outcome.
-void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::span<Outcome> outcomes) noexcept {
+void add_items(const Call& call, Cuckoo& filter, const Adding& adding, std::uint64_t until,
+               std::span<Outcome> outcomes) noexcept {
+  if (!call.is_from_client()) {
+    filter.expect_room();
+  }
   try {
     if (outcomes.size() == 1) {
       outcomes[0] = add_one(filter, digest_of(filter, adding.items[0]), until, adding.only_new);
@@ -279,7 +283,7 @@ Result<void> add(const Call& call, MemoryLimit& limit, Adding& adding, CuckooSet
     // Twice what has been estimated, for sub-filters that are opened before they are full.
     add_items(value, adding, call.is_from_client() ? 2 * kMostWork : kNoLimitOfWork, outcomes);
   } else {
-    add_items(*value.own(), adding, until, outcomes);
+    add_items(call, *value.own(), adding, until, outcomes);
   }
   std::span<String*> added = adding.items;
   if (std::ranges::count(outcomes, Outcome::added) != std::ssize(outcomes)) {
