@@ -49,6 +49,18 @@ bool is_heading(std::string_view line) noexcept {
          !detail::looks_like_address(line.substr(1, line.size() - 2));
 }
 
+// Begins with an object, or with an array of strings, objects or arrays. Read as CSV, a list in one line would be one
+// rule.
+bool is_json(std::span<const std::string_view> lines) noexcept {
+  const auto begin = std::ranges::find_if(lines, RuleListReader::says_something);
+  const std::string_view line = begin == lines.end() ? std::string_view() : detail::trim(*begin);
+  if (!line.starts_with('{') && !line.starts_with('[')) {
+    return false;
+  }
+  const std::string_view inside = detail::trim(line.substr(1));
+  return inside.empty() || std::string_view(line[0] == '{' ? "\"}" : "\"{[").contains(inside[0]);
+}
+
 std::vector<std::string_view> first_lines(std::span<const std::string_view> lines) {
   std::vector<std::string_view> first;
   std::size_t saying = 0;
@@ -136,7 +148,14 @@ RuleListReader& RuleListReader::operator=(RuleListReader&&) noexcept = default;
 RuleListReader::~RuleListReader() = default;
 
 Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, std::span<const std::string_view> first) {
-  const detail::ListHead head = detail::head_of(first_lines(first));
+  const std::vector<std::string_view> lines = first_lines(first);
+  if (options.format == RuleListFormat::automatic && options.column.empty() && is_json(lines)) {
+    return fail(
+        ErrorCode::corrupt,
+        "is JSON, which is not a format of lists; convert it to hosts or URLs, one per line, such as with `jq -r "
+        "'.[]'`");
+  }
+  const detail::ListHead head = detail::head_of(lines);
   RuleListReader reader;
   reader.is_allow_list_ = options.is_allow_list;
   reader.format_ =

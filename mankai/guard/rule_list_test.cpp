@@ -498,6 +498,33 @@ TEST(RuleList, comments_do_not_help_to_tell_the_format) {
   EXPECT_TRUE(RuleListReader::says_something(" x"));
 }
 
+// Read as CSV, a list in one line would be a guard of one rule.
+TEST(RuleList, json_is_refused) {
+  const std::vector<std::vector<std::string_view>> lists = {
+      {R"(["a.example","b.example"])"},
+      {"\xef\xbb\xbf [ \"a.example\", \"b.example\" ]"},
+      {"", "[", "  \"a.example\",", "  \"b.example\"", "]"},
+      {R"({"deny":["a.example","b.example"]})"},
+      {"{", "  \"deny\": ["},
+      {R"([{"url":"http://a.example/"},{"url":"http://b.example/"}])"},
+      {R"({"url":"http://a.example/"})", R"({"url":"http://b.example/"})"},
+      {R"([["a.example",1]])"},
+  };
+  for (const auto& lines : lists) {
+    const auto reader = RuleListReader::create({}, lines);
+    ASSERT_FALSE(reader.has_value()) << lines[0];
+    EXPECT_EQ(reader.error().code, ErrorCode::corrupt);
+    EXPECT_TRUE(reader.error().detail.starts_with("is JSON")) << reader.error().detail;
+  }
+  const std::vector<std::vector<std::string_view>> others = {
+      {"[Adblock Plus 2.0]", "||a.example^"}, {"[$app=x]||a.example^"}, {"[2001:db8::7]"}, {"{a}.example"}, {"[]"}, {}};
+  for (const auto& lines : others) {
+    EXPECT_TRUE(RuleListReader::create({}, lines).has_value());
+  }
+  // Strings on lines of their own can be read as CSV by those who ask for it.
+  EXPECT_TRUE(RuleListReader::create({.format = RuleListFormat::csv, .column = "1"}, lists[2]).has_value());
+}
+
 TEST(RuleList, the_format_is_what_the_first_lines_look_like) {
   const auto expect = [](RuleListFormat format, const Lines& lines) {
     EXPECT_EQ(read_list(lines).format, format) << lines.front();

@@ -157,6 +157,11 @@ class Lists(Guard):
         self.build("list", "empty", options=("--allow-empty", "--allow", "own.txt"))
         self.assertEqual(self.answers("a.example"), ["blocked"])
 
+    def test_json_is_refused(self):
+        self.write("list.json", '["a.example","b.example"]\n')
+        self.error("guard", "build", "b.mkg", "list.json", code=3, says=["list.json: is JSON", "jq", "nothing was written"])
+        self.assertFalse((self.dir / "b.mkg").exists())
+
     def test_comments_are_no_sign_of_a_format(self):
         self.write("list", "# c\n" * 300 + "0.0.0.0 l2.example\n0.0.0.0 l3.example\n")
         self.write("late", "! c\n\n" * 300 + "||late.example^\n")
