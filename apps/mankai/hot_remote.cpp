@@ -28,7 +28,7 @@ class HotSender {
     for (std::size_t i = 0; i < batch.keys.size(); ++i) {
       const Time time = batch.times[i] == Time() ? clock_now() : batch.times[i];
       if (latest && time > *latest) {
-        ++left_out_;
+        left_out_.add(time);
         continue;
       }
       const bool is_of_group = std::chrono::floor<std::chrono::seconds>(time) == second_;
@@ -61,7 +61,7 @@ class HotSender {
 
   [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
   [[nodiscard]] std::uint64_t unsure() const noexcept { return unsure_; }
-  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
+  [[nodiscard]] const HotLeftOut& left_out() const noexcept { return left_out_; }
 
  private:
   Result<void> send() {
@@ -102,7 +102,7 @@ class HotSender {
   std::deque<std::vector<std::uint64_t>> sent_;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t unsure_ = 0;
-  std::uint64_t left_out_ = 0;
+  HotLeftOut left_out_;
 };
 
 Result<void> check(const HotRunRequest& request) {
@@ -162,6 +162,9 @@ void print(const HotRunRequest& request, const HotBlock& block, const Report& se
 }
 
 void summarize(const HotLineCounts& lines, const HotSender& sender, const std::string& name) {
+  if (sender.acknowledged() + sender.unsure() == 0) {
+    sender.left_out().say_if_any();
+  }
   if (lines.malformed > 0) {
     say(fmt::format("{} of {} malformed and skipped, the first one {}", human_count(lines.malformed),
                     counted(lines.lines, "line"), printable(lines.first_malformed)));
@@ -182,7 +185,7 @@ Result<void> deliver_table(const HotRunRequest& request, RemoteFilter& filter, c
   settings.add("rate_unit", std::string("per hour"));
   settings.add("lines", lines.lines);
   settings.add("malformed", lines.malformed);
-  settings.add("left_out", sender.left_out());
+  settings.add("left_out", sender.left_out().records);
   settings.add("records", sender.acknowledged());
   settings.add("unconfirmed", sender.unsure());
   Output output;

@@ -134,6 +134,13 @@ void HotScreen::clear(Output& output) {
   }
 }
 
+void HotLeftOut::say_if_any() const {
+  if (records > 0) {
+    say(fmt::format("nothing was counted: {} later than --at, the first one at {}",
+                    counted(records, "record is", "records are"), format_time(first)));
+  }
+}
+
 double hourly(double rate, Duration epoch) noexcept {
   return rate * (std::chrono::duration<double>(std::chrono::hours(1)) / std::chrono::duration<double>(epoch));
 }

@@ -2,6 +2,8 @@
 
 /// Output of `mankai hot`: an aligned table, tab-separated lines, or JSON.
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,19 @@ struct HotBlock {
   bool has_rates = true;  ///< false for counts without decay or records without times
   std::vector<HotRow> rows{};
   std::optional<HotErrors> errors{};
+};
+
+/// Records after --at, which are not counted.
+struct HotLeftOut {
+  std::uint64_t records = 0;
+  Time first = Time::max();
+
+  void add(Time time) noexcept {
+    ++records;
+    first = std::min(first, time);
+  }
+  /// Prints a message if there are any: for a run that counted nothing.
+  void say_if_any() const;
 };
 
 [[nodiscard]] double hourly(double rate, Duration epoch) noexcept;

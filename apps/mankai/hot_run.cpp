@@ -171,7 +171,7 @@ class HotRun {
       if (request_.at && time > *request_.at) {
         observe(batch, begin, i);
         begin = i + 1;
-        ++left_out_;
+        left_out_.add(time);
       } else if (request_.every && (!period_end_ || time >= *period_end_)) {
         observe(batch, begin, i);
         begin = i;
@@ -315,7 +315,7 @@ class HotRun {
     report.add("first_malformed", lines.first_malformed);
     report.add("without_key", lines.without_key);
     report.add("without_time", lines.without_time);
-    report.add("left_out", left_out_);
+    report.add("left_out", left_out_.records);
     report.add("in_future", lines.in_future);
     report.add("first_in_future", lines.first_in_future);
     report.add("records", hot_.records() - records_before_);
@@ -372,6 +372,9 @@ class HotRun {
 
   void summarize() const {
     const HotLineCounts& lines = keys_.counts();
+    if (hot_.records() == records_before_) {
+      left_out_.say_if_any();
+    }
     if (lines.in_future > 0) {
       say(fmt::format("{} {} in the future and {} skipped (--future), the first one {}",
                       counted(lines.in_future, "record has a timestamp more than", "records have timestamps more than"),
@@ -412,7 +415,7 @@ class HotRun {
   std::uint64_t records_before_;
   std::uint64_t late_before_;
   std::uint64_t records_kept_;
-  std::uint64_t left_out_ = 0;
+  HotLeftOut left_out_;
   Time last_time_;
   HotErrors errors_;  // of the last printed table
   bool has_printed_header_ = false;

@@ -338,6 +338,9 @@ class Options(HotTest):
         self.assertEqual(self.out("hot", "--at", str(middle), "a.log"), self.out("hot", "half.log"))
         report = json.loads(self.out("hot", "--json", "--at", str(middle), "a.log"))
         self.assertEqual((report["records"], report["left_out"]), (len(before), 2000 - len(before)))
+        self.assertEqual(self.run_mankai("hot", "--at", str(middle), "a.log")[1], b"")
+        self.assertEqual(self.run_mankai("hot", "--at", str(self.events[0][0] - 60), "a.log"),
+                         (b"", f"mankai: nothing was counted: 2,000 records are later than --at, the first one at {iso(self.events[0][0])}\n".encode()))
         self.error("hot", "--at", "yesterday", code=2, says="--at")
         self.error("hot", "--at", str(middle), "--follow", code=2, says="--follow")
 
