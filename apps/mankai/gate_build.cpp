@@ -59,9 +59,13 @@ Result<int> build(const GateBuildRequest& request) {
     if (stop_signal() != 0) {
       return exit_code_after_stop(0);
     }
-    const bool exists = built.error().detail.ends_with("exists already");
-    return exists ? fail(built.error().code, built.error().detail + "; replace it with --force")
-                  : Result<int>(std::unexpected(built.error()));
+    Error error = built.error();
+    if (error.detail.ends_with("exists already")) {
+      error.detail += "; replace it with --force";
+    }
+    // What the database does not have is a wrong argument. A missing file has an errno.
+    error.code = error.code == ErrorCode::not_found && error.os_error == 0 ? ErrorCode::invalid_argument : error.code;
+    return std::unexpected(std::move(error));
   }
   say(fmt::format("{}: {} at {}, as of position {}; `mankai gate sync {}` applies later changes", request.file,
                   counted(built->keys, "key"), human_share(build.fpr), built->position_text, request.file));

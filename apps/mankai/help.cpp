@@ -58,7 +58,7 @@ const std::vector<std::pair<std::string, std::string>>& exit_codes() {
        "negative answer, with --quiet of check, gate check, guard check and remove only; an unexpected verdict of lab "
        "or claim; guard update: a list was refused or not fetched, and its last accepted version is used; takeover "
        "check: something will be refused; takeover compare: something differs"},
-      {"2", "usage: an unknown option, an invalid argument, or one that contradicts a file"},
+      {"2", "usage: an unknown option, an invalid argument, or one that contradicts a file or a database"},
       {"3",
        "bad data: a corrupt or truncated file, a file that is not a filter, a newer format version, corrupt compressed "
        "input or a compressed format that is not supported; a block list without rules or with too many skipped rules"},
