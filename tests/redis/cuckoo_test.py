@@ -479,6 +479,18 @@ class ChainTest(OneServerTest):
         self.addCleanup(self.client.config, "bf.filter-memory-limit", 0)
         self.assertRegex(self.client.call("CF.LOADCHUNK", "h", 1, header), "filter-memory-limit")
 
+    def test_a_limit_that_a_filter_just_meets_lets_it_be_loaded(self):
+        cells = 1 << 16
+        self.client.must("CF.INSERT", "f", "CAPACITY", cells, "ITEMS", "a")
+        header = self.client.must("CF.SCANDUMP", "f", 0)[1]
+        self.addCleanup(self.client.config, "bf.filter-memory-limit", 0)
+        for limit in range(cells, cells + 1024, 8):
+            self.client.config("bf.filter-memory-limit", limit)
+            if self.client.call("CF.RESERVE", "g", cells) == b"OK":
+                break
+            self.assertRegex(self.client.call("CF.LOADCHUNK", "h", 1, header), "filter-memory-limit")
+        self.client.must("CF.LOADCHUNK", "h", 1, header)
+
     def test_expansions_have_a_limit(self):
         self.client.config("bf.cf-max-expansions", 1)
         self.addCleanup(self.client.config, "bf.cf-max-expansions", 32)

@@ -145,12 +145,16 @@ void zero(std::byte* data, std::size_t bytes) noexcept {
   std::memset(data, 0, bytes);
 }
 
+// Bytes of the block that is requested first for so many.
+std::size_t block_bytes(std::size_t bytes) noexcept {
+  return does_allocator_align ? align_up(std::max<std::size_t>(bytes, 1), kCacheLineBytes) : engine_bytes(bytes);
+}
+
 void* allocate(void* /*context*/, std::size_t bytes) noexcept {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) {
     return nullptr;
   }
-  const std::size_t wanted =
-      does_allocator_align ? align_up(std::max<std::size_t>(bytes, 1), kCacheLineBytes) : engine_bytes(bytes);
+  const std::size_t wanted = block_bytes(bytes);
   const Allowance before = allowance;
   void* block = allocate_in_limit(wanted);
   if (block != nullptr && !is_aligned(block)) {
@@ -247,7 +251,7 @@ bool MemoryLimit::would_grant(std::uint64_t bytes) noexcept {
     return true;
   }
   const Allowance before = allowance;
-  void* block = bytes < std::numeric_limits<std::size_t>::max() / 2 ? allocate_in_limit(engine_bytes(bytes)) : nullptr;
+  void* block = bytes < std::numeric_limits<std::size_t>::max() / 2 ? allocate_in_limit(block_bytes(bytes)) : nullptr;
   allowance.filter_bytes = before.filter_bytes;
   allowance.growth_bytes = before.growth_bytes;
   engine.free(block);
