@@ -156,6 +156,9 @@ class ContractTest(OneServerTest):
         CMS.MERGE d 2 c c WEIGHTS 1 => -CMS: wrong number of keys/weights
         CMS.MERGE d 2 c c WEIGHTS 1 x => -CMS: invalid weight value
         CMS.MERGE d 1 absent WEIGHTS x => -CMS: invalid weight value
+        CMS.MERGE d 2 absent c WEIGHTS 1 x => -CMS: key does not exist
+        CMS.MERGE d 2 o c WEIGHTS 1 x => -CMS: width/depth is not equal
+        CMS.MERGE d 2 str c WEIGHTS 1 x => -WRONGTYPE Operation against a key holding the wrong kind of value
         CMS.MERGE d 1 absent => -CMS: key does not exist
         CMS.MERGE d 1 str => -WRONGTYPE Operation against a key holding the wrong kind of value
         CMS.MERGE d 1 o => -CMS: width/depth is not equal

@@ -230,30 +230,32 @@ class Merge {
     if (keys != static_cast<std::uint64_t>(*count) || (has_weights && call.size() != keyword + 1 + keys)) {
       return refuse(has_weights ? kWrongWeights : "CMS: wrong number of keys");
     }
-    for (std::size_t i = 0; i < keys; ++i) {
-      const auto weight = has_weights ? call.integer(keyword + 1 + i) : 1;
+    sources_ = keys;
+    has_weights_ = has_weights;
+    return {};
+  }
+  /// Reads the weight of each source, then opens it, in RedisBloom's order. Errors: as read's.
+  Result<void> open(const Call& call, const AnySketch& destination) {
+    for (std::size_t i = 0; i < sources_; ++i) {
+      const auto weight = has_weights_ ? call.integer(kFirstSource + sources_ + 1 + i) : 1;
       if (!weight) {
         return refuse("CMS: invalid weight value");
       }
-      terms_.push_back({.sketch = nullptr, .weight = *weight});
-    }
-    return {};
-  }
-  /// Errors: as read's.
-  Result<void> open(const Call& call, const AnySketch& destination) {
-    for (std::size_t i = 0; i < terms_.size(); ++i) {
       lookups_.push_back(std::make_unique<SketchLookup>(call, kRead, kFirstSource + i));
       MANKAI_TRY(must_exist(*lookups_.back()));
-      terms_[i].sketch = lookups_.back()->value();
-      if (const char* difference = destination.difference_from(*terms_[i].sketch); difference != nullptr) {
+      const AnySketch* const source = lookups_.back()->value();
+      if (const char* difference = destination.difference_from(*source); difference != nullptr) {
         return refuse(difference);
       }
+      terms_.push_back({.sketch = source, .weight = *weight});
     }
     return {};
   }
   [[nodiscard]] std::span<const AnySketch::Term> terms() const noexcept { return terms_; }
 
  private:
+  std::size_t sources_ = 0;
+  bool has_weights_ = false;
   std::vector<AnySketch::Term> terms_;
   std::vector<std::unique_ptr<SketchLookup>> lookups_;
 };
