@@ -16,8 +16,8 @@ std::string rate_words(const GuardFacts& facts) {
   if (facts.base_rules == 0) {
     return "no false positives: there is no filter yet";
   }
-  return fmt::format("at most {} of URLs, {} of those whose domain is not listed", human_share(facts.fpr_worst),
-                     human_share(facts.fpr_absent));
+  return fmt::format("at most {} of URLs, and at most {} of those whose domain is not listed",
+                     human_share(facts.fpr_worst), human_share(facts.fpr_absent));
 }
 
 struct GuardInfoRequest {
