@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -221,40 +222,67 @@ TEST_P(BatchFilterContract, integer_batches_hash_as_hasher_does) {
   }
 }
 
+// Keys of all lengths from none to longer than any hash's block.
+std::vector<std::string> some_texts(Random& random, std::size_t count) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    texts.push_back(random.bytes(random.below(10) == 0 ? random.below(600) : random.below(40)));
+  }
+  return texts;
+}
+
+/// Three filters with the same keys: in string batches, in batches that ask, and in single calls.
+class StringBatches {
+ public:
+  StringBatches(const Example& example, const FilterRequest& request)
+      : batch_(make(example, request)), observed_(make(example, request)), singles_(make(example, request)) {}
+
+  void expect_agreement(std::span<const std::string> texts, Random& random, std::size_t size) {
+    std::vector<std::string_view> keys;
+    std::vector<Digest> digests;
+    for (std::size_t i = 0; i < size; ++i) {
+      keys.emplace_back(texts[random.below(texts.size())]);
+      digests.push_back(singles_.hasher()(keys.back()));
+    }
+    Outcomes answers(size);
+    batch_.may_contain_keys(keys, answers.span());
+    ASSERT_EQ(answers.vector(), single_answers(singles_, digests)) << size << " keys";
+    Outcomes seen(size);
+    observed_.observe_keys(keys, seen.span());
+    batch_.insert_keys(keys);
+    ASSERT_EQ(seen.vector(), observe_singly(singles_, digests)) << size << " keys";
+    ASSERT_EQ(batch_.to_bytes(), singles_.to_bytes()) << size << " keys";
+    ASSERT_EQ(observed_.to_bytes(), singles_.to_bytes()) << size << " keys";
+  }
+  void clear() {
+    batch_.clear();
+    observed_.clear();
+    singles_.clear();
+  }
+
+ private:
+  Subject batch_;
+  Subject observed_;
+  Subject singles_;
+};
+
 // Goal: the helpers for string keys are the single calls with hasher().
-// Method: every size around the helpers' windows of 128, keys of all lengths from none to longer than any hash's block.
+// Method: every size around the filters' windows, then several of the helpers' windows of 4096.
 TEST_P(BatchFilterContract, string_batches_agree_with_singles) {
   for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
-    auto batch = make(GetParam(), {.keys = 400, .hash = spec});
-    auto observed = make(GetParam(), {.keys = 400, .hash = spec});
-    auto singles = make(GetParam(), {.keys = 400, .hash = spec});
-    const Hasher hash = singles.hasher();
     Random random(9);
-    std::vector<std::string> texts;
-    for (int i = 0; i < 700; ++i) {
-      texts.push_back(random.bytes(random.below(10) == 0 ? random.below(600) : random.below(40)));
-    }
+    StringBatches filters(GetParam(), {.keys = 400, .hash = spec});
+    const auto texts = some_texts(random, 700);
     for (std::size_t size = 0; size <= 400; size += size < 100 ? 9 : 1) {
-      std::vector<std::string_view> keys;
-      std::vector<Digest> digests;
-      for (std::size_t i = 0; i < size; ++i) {
-        keys.emplace_back(texts[random.below(texts.size())]);
-        digests.push_back(hash(keys.back()));
-      }
       if (size % 8 == 0) {
-        batch.clear();
-        observed.clear();
-        singles.clear();
+        filters.clear();
       }
-      Outcomes answers(size);
-      batch.may_contain_keys(keys, answers.span());
-      ASSERT_EQ(answers.vector(), single_answers(singles, digests)) << size << " keys";
-      Outcomes seen(size);
-      observed.observe_keys(keys, seen.span());
-      batch.insert_keys(keys);
-      ASSERT_EQ(seen.vector(), observe_singly(singles, digests)) << size << " keys";
-      ASSERT_EQ(batch.to_bytes(), singles.to_bytes()) << size << " keys";
-      ASSERT_EQ(observed.to_bytes(), singles.to_bytes()) << size << " keys";
+      filters.expect_agreement(texts, random, size);
+    }
+    StringBatches large(GetParam(), {.keys = 20'000, .hash = spec});
+    const auto more = some_texts(random, 9000);
+    for (const std::size_t size : {kHashWindow, kHashWindow + 1, 2 * kHashWindow + 1}) {
+      large.expect_agreement(more, random, size);
     }
   }
 }
