@@ -20,6 +20,9 @@ function specOf(given) {
     if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value)) {
       throw new TypeError(`the option ${name} is a string, a number or a boolean`);
     }
+    if (['keys', 'fpr'].includes(name) && !['number', 'bigint'].includes(typeof value)) {
+      throw new TypeError(`${name} is a number, not ${value}`);
+    }
     const word = typeof value !== 'boolean' ? value : value ? 'yes' : 'no';
     words.push(`${name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())}=${word}`);
   }

@@ -528,7 +528,7 @@ test('wrong types are a TypeError, wrong values MANKAI_INVALID_ARGUMENT', async 
   const hottest = new Filter('decayed-top:bytes=65536');
   const numbered = new Filter('scalable-counting-bloom:keys=10');
   const cases = [ // a call with one argument, wrong types, wrong values
-    [(one) => new Filter(one), [5, null, { keys: 10, growth: {} }], ['none\0', { keys: 10, fpr: NaN }, { keys: -1 }]],
+    [(one) => new Filter(one), [5, null, { keys: 10, growth: {} }, { keys: '10' }, { keys: 10, fpr: '0.1' }, { keys: true }], ['none\0', { keys: 10, fpr: NaN }, { keys: -1 }]],
     [(one) => Filter.openSync(one), [5, null, undefined], ['', 'a\0']],
     [(one) => Filter.openSync(file, one), [5, { mode: 1 }, { none: 1 }, { durability: 1 }], [{ mode: 'x' }, { durability: 'x' }, { interval: -1 }]],
     [(one) => Filter.createSync(file, { keys: 10, interval: one }), ['1'], [NaN, -1]],

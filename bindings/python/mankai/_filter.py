@@ -146,6 +146,9 @@ class Filter(_core.Filter):
         "never"; they survive a process crash at once. options: those of the kind, such as growth=2; see mankai.kinds().
         Errors: InvalidArgument, also if the file exists and replace is false; NotFound, Locked, DiskError.
         """
+        for name, value in (("keys", keys), ("fpr", fpr)):
+            if isinstance(value, (str, bytes, bool)):
+                raise TypeError(f"{name} is {value!r}; give a number")
         fields = {"keys": keys, "fpr": fpr, "hash": hash, "seed": seed, "canonical": canonical or None, **options}
         spec = kind + ":" + ",".join(f"{name.replace('_', '-')}={option_text(value)}" for name, value in fields.items()
                                      if value is not None)

@@ -1333,7 +1333,7 @@ class ErrorTest(unittest.TestCase):
             self.assertIsInstance(caught.exception, ValueError)
             self.assertEqual((caught.exception.code, caught.exception.os_error), ("invalid_argument", 0))
         for number, call in enumerate((
-                lambda: mankai.Filter(5), lambda: new(5, keys=10), lambda: mankai.Filter.open(None), lambda: mankai.Filter.from_bytes("a"),
+                lambda: mankai.Filter(5), lambda: new(5, keys=10), lambda: new(keys="10"), lambda: new(keys=10, fpr="0.1"), lambda: new(keys=True), lambda: mankai.Filter.open(None), lambda: mankai.Filter.from_bytes("a"),
                 lambda: mankai.plan(1.5), lambda: made.contains_many(["a"], out=[0]), lambda: hottest.top("a"), lambda: hottest.advance("a"),
                 lambda: values.put("a", "b"), lambda: mankai.Seen(keys=1.5), lambda: mankai.Seen(keys="1"), lambda: mankai.Seen(window="a"),
                 lambda: mankai.Seen(other=1), lambda: hot.observe("a", at="a"), lambda: hot.above("a"), lambda: mankai.Hot(accept_future="a"),
