@@ -514,6 +514,21 @@ class State(HotTest):
         self.assertIn(b"s.mk is unchanged", stderr)
         self.assertEqual(self.read("s.mk"), before)
 
+    @unittest.skipUnless("MANKAI_PRELOADED" in os.environ, "needs a library that ctest names")
+    def test_a_state_whose_folder_cannot_be_synchronized_has_the_records(self):
+        self.out("hot", "--state", "s.mk", stdin=combined(START, "/a"))
+        os.mkfifo(self.dir / "log")
+        process = self.start("hot", "--state", "s.mk", "log", env={
+            **os.environ, "LD_PRELOAD": os.environ["MANKAI_PRELOADED"],
+            "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")})
+        with open(self.dir / "log", "wb") as log:  # returns once the state is open
+            self.write("sync fails", b"")
+            log.write(combined(START, "/b"))
+        _, stderr = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 4)
+        self.assertRegex(stderr.decode(), r"cannot be synchronized.*; s\.mk has these records, unless power is lost: do not count them again\n\Z")
+        self.assertEqual({row[4] for row in rows(self.out("hot", "--state", "s.mk", stdin=b""))}, {"/a", "/b"})
+
     def test_signals_print_and_save(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 129)):
             with self.subTest(signal=number):
