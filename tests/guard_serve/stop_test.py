@@ -61,6 +61,28 @@ class Stop(serving.ServeTest):
             self.assertTrue(idle.has_ended())
             self.stop(process, signal.SIGTERM, code=143)
 
+    def test_two_signals_in_a_moment_are_one(self):
+        process = self.serve()
+        with self.client(process) as client:
+            client.send(b"GET /hea")
+            self.wait_for(lambda: self.metrics(process)["mankai_http_connections"] >= 2, "both connections")
+            # Stopped, it gets both at once, and of the second one no more than its number.
+            os.kill(process.pid, signal.SIGSTOP)
+            os.kill(process.pid, signal.SIGTERM)
+            os.kill(process.pid, signal.SIGINT)
+            os.kill(process.pid, signal.SIGCONT)
+            self.wait_for(lambda: not self.is_listening(process.port), "the beginning of the end")
+            client.send(b"lthz HTTP/1.1\r\nHost: t\r\n\r\n")
+            self.assertEqual(client.answer().status, 200)
+        self.assertEqual(process.wait(serving.PATIENCE), 0)
+
+    def is_listening(self, port):
+        try:
+            Client(port).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+
 
 if __name__ == "__main__":
     serving.harness.main()
