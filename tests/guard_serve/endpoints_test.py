@@ -1,4 +1,7 @@
 """What the endpoints of `mankai guard serve` answer."""
+import datetime
+import time
+
 import serving
 from serving import check_target, redirect_target, spellings
 
@@ -78,6 +81,14 @@ class Check(serving.ServeTest):
             get = client.ask(check_target("http://evil.example/"))
             self.assertEqual(head.status, 200)
             self.assertEqual(head.headers["content-length"], get.headers["content-length"])
+
+    def test_every_answer_has_a_date(self):
+        for target, status in (("/healthz", 200), ("/none", 404), ("/check", 400), ("/x?y?z", 400)):
+            begun = int(time.time())
+            answer = self.ask(self.process, target)
+            self.assertEqual(answer.status, status)
+            date = datetime.datetime.strptime(answer.headers["date"], "%a, %d %b %Y %H:%M:%S GMT")
+            self.assertTrue(begun <= date.replace(tzinfo=datetime.timezone.utc).timestamp() <= time.time(), answer.headers["date"])
 
     def test_healthz(self):
         found = self.ask(self.process, "/healthz")

@@ -1,5 +1,6 @@
 #include "apps/mankai/serve/http_server.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -62,6 +64,17 @@ std::string name_of(const sockaddr_storage& address, socklen_t length) {
 }
 
 constexpr std::size_t kLeavingOrders = 3;
+// The clock as in a Date header (RFC 9110, 5.6.7), formatted once per second. Valid until the thread's next call.
+std::string_view date_now() {
+  thread_local std::time_t second = -1;
+  thread_local std::string text;
+  if (const std::time_t now = std::time(nullptr); now != second) {
+    text = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(now));
+    second = now;
+  }
+  return text;
+}
+
 
 // Returns the priority with which a connection is closed to make room; nothing: it stays. First connections that were
 // idle for a second, then those with a request in progress for a second, then those that just got a response.
@@ -88,9 +101,9 @@ HttpResponse error_response(int status, const std::string& why) {
 
 std::string to_bytes(const HttpResponse& response, bool has_body, bool closes) {
   std::string bytes = fmt::format(
-      "HTTP/1.1 {} {}\r\nCache-Control: no-store\r\nContent-Length: {}\r\nReferrer-Policy: "
+      "HTTP/1.1 {} {}\r\nDate: {}\r\nCache-Control: no-store\r\nContent-Length: {}\r\nReferrer-Policy: "
       "no-referrer\r\nX-Content-Type-Options: nosniff\r\n",
-      response.status, reason_of(response.status), response.body.size());
+      response.status, reason_of(response.status), date_now(), response.body.size());
   if (!response.content_type.empty()) {
     fmt::format_to(std::back_inserter(bytes), "Content-Type: {}\r\n", response.content_type);
   }
