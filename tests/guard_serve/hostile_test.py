@@ -59,6 +59,26 @@ class Hostile(serving.ServeTest):
                 self.assertEqual(answer.status, status)
                 if status == 400:
                     self.assertIn("Host", answer.json()["error"])
+                    self.assertEqual("HTTP/1.1" in answer.json()["error"], head == b"GET /healthz HTTP/1.1\r\n\r\n")
+
+    def test_a_target_may_be_a_whole_url(self):
+        process = self.serve()
+        check = check_target("http://new.example/")
+        for target, status, method in (
+                ("http://a.example/healthz", 200, "GET"), ("HTTP://[::1]:80/healthz", 200, "GET"),
+                ("https://a.example:9/healthz", 200, "GET"), (f"http://a.example{check}", 200, "GET"),
+                ("http:///healthz", 400, "GET"), ("http://a.example/none", 404, "GET"), ("http://a.example", 404, "GET"),
+                ("http://", 400, "GET"), ("http://a.example?x", 404, "GET"), ("ftp://a.example/healthz", 404, "GET"),
+                ("http://u@a.example/healthz", 400, "GET"), ("http://a,b/healthz", 400, "GET"),
+                ("http:/healthz", 404, "GET"), ("*", 404, "OPTIONS")):
+            with self.subTest(target), Client(process.port) as client:
+                answer = client.ask(target, method)
+                self.assertEqual(answer.status, status)
+                if "check" in target:
+                    self.assertEqual(answer.json()["url"], "http://new.example/")
+        metrics = self.metrics(process)
+        self.assertEqual(metrics['mankai_http_requests_total{endpoint="healthz",code="200"}'], 3)
+        self.assertEqual(metrics['mankai_http_requests_total{endpoint="check",code="200"}'], 1)
 
     def test_headers_that_cost_parsers_much_are_not_parsed(self):
         process = self.serve()

@@ -18,8 +18,8 @@ Route route_of(std::string_view request_line) noexcept {
     return Route::other;
   }
   const std::string_view method = request_line.substr(0, space);
-  const std::string_view target = request_line.substr(space + 1);
-  const std::string_view path = target.substr(0, target.find_first_of(" ?#"));
+  const std::string_view target = target_of(request_line);
+  const std::string_view path = target.substr(0, target.find_first_of("?#"));
   if (path == "/check") {
     return method == "POST" ? Route::check_batch : Route::check;
   }

@@ -43,7 +43,7 @@ std::string decoded(std::string_view text) {
 }
 
 // Returns the length of "http://" or "https://", in any case, or 0.
-std::size_t scheme_bytes(std::string_view url) {
+std::size_t scheme_bytes(std::string_view url) noexcept {
   for (const std::string_view scheme : {"http://", "https://"}) {
     const std::string_view begin = url.substr(0, scheme.size());
     if (std::ranges::equal(begin, scheme, {}, lower)) {
@@ -94,14 +94,36 @@ bool has_readings_of(std::string_view url, std::string_view checked) {
   });
 }
 
+std::string_view whole_target_of(std::string_view request_line) noexcept {
+  const std::size_t begin = request_line.find(' ') + 1;
+  return request_line.substr(begin, request_line.rfind(' ') - begin);
+}
+
+// Of a target in absolute form; empty for others.
+std::string_view authority_of(std::string_view target) noexcept {
+  const std::size_t scheme = scheme_bytes(target);
+  return target.substr(scheme, scheme == 0 ? 0 : target.find_first_of("/?#", scheme) - scheme);
+}
+
 constexpr std::string_view kLineEnd = "\r\n";
 // Of a host and port (RFC 3986), without the comma, which joins two of them.
 constexpr std::string_view kHostCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=:[]";
 
+// Host and port, or empty.
+bool is_authority(std::string_view text) noexcept {
+  return text.find_first_not_of(kHostCharacters) == std::string_view::npos;
+}
+
+bool has_wrong_authority(std::string_view target) noexcept {
+  const std::string_view authority = authority_of(target);
+  return scheme_bytes(target) != 0 && (authority.empty() || !is_authority(authority));
+}
+
 constexpr Refusal kMalformed{400, "the request's head is malformed"};
 constexpr Refusal kNotEncoded{400, "the URL has a second '?': percent-encode the value of url="};
-constexpr Refusal kHosts{400, "HTTP/1.1 requires one Host header, with a host and an optional port or empty"};
+constexpr Refusal kHostMissing{400, "HTTP/1.1 requires a Host header, which may be empty"};
+constexpr Refusal kHosts{400, "a request may have one Host header, with a host and an optional port or empty"};
 constexpr Refusal kLengths{400, "the length of the body is malformed or given twice"};
 constexpr Refusal kLengthMissing{411, "a body needs a Content-Length; chunked bodies are not supported"};
 constexpr Refusal kBodyTooLong{413, "a body may have at most 1 MiB; send several requests"};
@@ -170,7 +192,7 @@ class HeadReader {
       return std::unexpected(kLengthMissing);
     }
     if (!has_host_ && head_.request_line.ends_with(" HTTP/1.1")) {
-      return std::unexpected(kHosts);
+      return std::unexpected(kHostMissing);
     }
     return std::move(head_);
   }
@@ -186,7 +208,8 @@ class HeadReader {
     if (line.size() + kLineEnd.size() > kRequestLineBytesMax) {
       return kLineTooLong;
     }
-    if (has_control(line) || std::ranges::count(line, ' ') != 2 || line.contains("  ")) {
+    if (has_control(line) || std::ranges::count(line, ' ') != 2 || line.contains("  ") ||
+        has_wrong_authority(whole_target_of(line))) {
       return kMalformed;
     }
     if (std::ranges::count(line, '?') > 1) {
@@ -238,7 +261,7 @@ class HeadReader {
 
   // The host has no effect, but a proxy in front may have chosen a service by it (RFC 9112, 3.2).
   std::optional<Refusal> take_host(std::string_view value) {
-    const bool is_valid = !has_host_ && value.find_first_not_of(kHostCharacters) == std::string_view::npos;
+    const bool is_valid = !has_host_ && is_authority(value);
     has_host_ = true;
     return is_valid ? std::nullopt : std::optional(kHosts);
   }
@@ -321,10 +344,12 @@ std::string_view RequestHead::method() const noexcept {
   return std::string_view(request_line).substr(0, request_line.find(' '));
 }
 
-std::string_view RequestHead::target() const noexcept {
-  const std::size_t begin = request_line.find(' ') + 1;
-  return std::string_view(request_line).substr(begin, request_line.rfind(' ') - begin);
+std::string_view target_of(std::string_view request_line) noexcept {
+  const std::string_view target = whole_target_of(request_line);
+  return target.substr(scheme_bytes(target) + authority_of(target).size());
 }
+
+std::string_view RequestHead::target() const noexcept { return target_of(request_line); }
 
 std::string_view RequestHead::path() const noexcept { return target().substr(0, target().find_first_of("?#")); }
 

@@ -41,6 +41,10 @@ inline constexpr std::size_t kHeadBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kRequestLineBytesMax = std::size_t{8} << 10;
 inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 20;
 
+/// Path and query of a valid request line's target, also if that is in absolute form, such as http://host/path (RFC
+/// 9112, 3.2.2).
+[[nodiscard]] std::string_view target_of(std::string_view request_line) noexcept;
+
 struct RequestHead {
   std::size_t bytes = 0;  ///< of the received head, including its empty line
   std::size_t body_bytes = 0;
