@@ -217,13 +217,22 @@ class Hostile(serving.ServeTest):
             client.socket.settimeout(0.1)
             for _ in range(600):  # a byte now and then does not help
                 try:
-                    if client.has_ended():
-                        break
+                    answer = client.answer()
+                    break
                 except TimeoutError:
                     client.send(b"A")
             else:
                 self.fail("it may take as long as it likes")
-        self.assertEqual(self.metrics(process)['mankai_http_connections_ended_total{why="slow"}'], 1)
+            self.assertEqual((answer.status, answer.headers["connection"]), (408, "close"))
+            self.assertTrue(client.has_ended())
+        with self.client(process) as client:
+            client.ask("/healthz")
+            client.send(b"POST /check HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhalf")
+            self.assertEqual(client.answer().status, 408)
+            self.assertTrue(client.has_ended())
+        metrics = self.metrics(process)
+        self.assertEqual(metrics['mankai_http_connections_ended_total{why="slow"}'], 2)
+        self.assertEqual(metrics['mankai_http_requests_total{endpoint="other",code="408"}'], 2)
 
 
 if __name__ == "__main__":

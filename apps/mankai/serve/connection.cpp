@@ -21,6 +21,8 @@ void keep_little(std::string& buffer) {
   }
 }
 
+constexpr Refusal kTooSlow{408, "the request did not arrive within the time limit (--timeout)"};
+
 constexpr unsigned kPhaseBits = 3;
 constexpr std::uint64_t kPhaseMask = (std::uint64_t{1} << kPhaseBits) - 1;
 
@@ -73,6 +75,17 @@ bool Connection::cut(Phase seen) noexcept {
   } else if (is_first) {
     shutdown(socket_.get(), SHUT_RD);
   }
+  return is_first;
+}
+
+// The end of the input wakes the owner.
+bool Connection::expire(Phase seen) noexcept {
+  if (seen != Phase::receiving) {
+    return cut(seen);
+  }
+  is_late_.store(true, std::memory_order_relaxed);
+  const bool is_first = !is_cut_.exchange(true, std::memory_order_relaxed);
+  shutdown(socket_.get(), SHUT_RD);
   return is_first;
 }
 
@@ -132,14 +145,15 @@ std::optional<Step> Connection::look_for_request() {
       return Step::refuse;
     }
     head_ = std::move(*head);
-    if (!head_) {
-      return std::nullopt;
-    }
   }
-  if (input_.size() >= head_->bytes + head_->body_bytes) {
+  if (head_ && input_.size() >= head_->bytes + head_->body_bytes) {
     return Step::answer;
   }
-  if (head_->awaits_continue) {
+  if (is_late_.load(std::memory_order_relaxed)) {
+    refusal_ = kTooSlow;
+    return Step::refuse;
+  }
+  if (head_ && head_->awaits_continue) {
     ask_for_body();
   }
   return std::nullopt;

@@ -55,7 +55,8 @@ enum class Step : std::uint8_t {
 /// The socket never blocks, and a request is answered only when it is complete. A slow client therefore costs a bounded
 /// amount of memory and no thread.
 ///
-/// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it.
+/// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it,
+///          and so may `expire`.
 class Connection {
  public:
   /// Pre: the socket is non-blocking; the limits outlive the connection.
@@ -86,6 +87,8 @@ class Connection {
   /// Makes the current or next owner close the connection. In a phase without a request it still answers a request that
   /// is already in flight, within the time limits. Returns true for the first call only.
   bool cut(Phase seen) noexcept;
+  /// The same when the phase's time is over: a request that is not complete then is refused.
+  bool expire(Phase seen) noexcept;
 
  private:
   enum class Moved : std::uint8_t { all, some, failed };
@@ -109,6 +112,7 @@ class Connection {
   bool is_last_ = false;              ///< close after this response
   std::atomic<std::uint64_t> state_;  ///< nanoseconds of the clock, and the phase in the lowest bits
   std::atomic<bool> is_cut_ = false;
+  std::atomic<bool> is_late_ = false;  ///< the time for receiving a request is over
 };
 
 }  // namespace mankai::command::serve

@@ -34,6 +34,7 @@ std::string_view reason_of(int status) noexcept {
                                    Reason{403, "Forbidden"},
                                    Reason{404, "Not Found"},
                                    Reason{405, "Method Not Allowed"},
+                                   Reason{408, "Request Timeout"},
                                    Reason{411, "Length Required"},
                                    Reason{413, "Payload Too Large"},
                                    Reason{414, "URI Too Long"},
@@ -63,7 +64,6 @@ std::string name_of(const sockaddr_storage& address, socklen_t length) {
   return failure == 0 ? host.data() : "";
 }
 
-constexpr std::size_t kLeavingOrders = 3;
 // The clock as in a Date header (RFC 9110, 5.6.7), formatted once per second. Valid until the thread's next call.
 std::string_view date_now() {
   thread_local std::time_t second = -1;
@@ -75,6 +75,7 @@ std::string_view date_now() {
   return text;
 }
 
+constexpr std::size_t kLeavingOrders = 3;
 
 // Returns the priority with which a connection is closed to make room; nothing: it stays. First connections that were
 // idle for a second, then those with a request in progress for a second, then those that just got a response.
@@ -339,7 +340,7 @@ void HttpServer::end_overdue() {
     const auto [phase, since] = connection->state();
     const bool is_idle = is_without_request(phase);
     if (now >= since + settings_.limits.of(phase)) {
-      timed_out_ += connection->cut(phase) && !is_idle ? 1 : 0;
+      timed_out_ += connection->expire(phase) && !is_idle ? 1 : 0;
     } else if (is_idle && is_last_call) {
       connection->cut(phase);
     }

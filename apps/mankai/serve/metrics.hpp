@@ -34,7 +34,7 @@ class Metrics {
   static constexpr std::array<std::string_view, 4> kAnswerNames = {"ok", "blocked", "allowed", "invalid"};
 
  private:
-  static constexpr std::array<int, 14> kStatuses = {200, 302, 400, 403, 404, 405, 411,
+  static constexpr std::array<int, 15> kStatuses = {200, 302, 400, 403, 404, 405, 408, 411,
                                                     413, 414, 415, 431, 500, 501, 505};
   static constexpr std::array<double, 11> kBounds = {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3,
                                                      2e-3,  5e-3,  10e-3,  100e-3, 1};

@@ -102,6 +102,21 @@ TEST_F(ConnectionTest, one_that_was_cut_can_be_cut_again) {
   EXPECT_EQ(connection().advance(), Step::close);
 }
 
+TEST_F(ConnectionTest, a_request_that_is_not_complete_in_time_is_refused) {
+  send_to_it(kRequest);
+  send_to_it(kRequest.substr(0, 9));
+  EXPECT_EQ(connection().advance(), Step::answer);
+  EXPECT_TRUE(connection().expire(Phase::receiving));
+  connection().end_request(false);
+  EXPECT_EQ(connection().advance(), Step::refuse);
+  EXPECT_EQ(connection().refusal().status, 408);
+  EXPECT_EQ(connection().received_line(), kRequest.substr(0, 9));
+  connection().put("x");
+  connection().end_request(true);
+  EXPECT_EQ(connection().advance(), Step::close);
+  EXPECT_FALSE(connection().expire(Phase::sending));
+}
+
 class AccessLogTest : public testing::Test {
  protected:
   void SetUp() override {
