@@ -120,22 +120,34 @@ static napi_value add(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-static const Field kCount[] = {FIELD(mankai_count, value, "value", 'v'),
-                               FIELD(mankai_count, is_saturated, "isSaturated", 'b')};
-static const Field kLately[] = {FIELD(mankai_lately, raw, "raw", 'd'), FIELD(mankai_lately, rate, "rate", 'd'),
-                                FIELD(mankai_lately, is_saturated, "isSaturated", 'b')};
 static const Field kValue[] = {FIELD(mankai_value, value, "value", 'v'), FIELD(mankai_value, matches, "matches", 'v')};
 
+/* remove(handle, key): a mankai_erase_result. */
+static napi_value remove_one(napi_env env, napi_callback_info info) {
+  mankai_erase_result result = {0};
+  ONE_KEY(env, info, 2, mankai_erase_one(pointer, key.data, key.bytes, &result))
+  return mankai_number(env, result);
+}
+
+/* count(handle, key): a saturated count is returned as -1 - count, since an object takes ten times as long. */
 static napi_value count_of(napi_env env, napi_callback_info info) {
   mankai_count result = {0};
   ONE_KEY(env, info, 2, mankai_count_one(pointer, key.data, key.bytes, &result))
-  return mankai_object(env, &result, kCount, COUNT_OF(kCount));
+  return mankai_number(env, result.is_saturated ? -1.0 - result.value : result.value);
 }
 
+/* lately(handle, key, results): writes the count and its rate to a Float64Array, and returns whether it is saturated. */
 static napi_value lately(napi_env env, napi_callback_info info) {
   mankai_lately result = {0};
-  ONE_KEY(env, info, 2, mankai_count_one_lately(pointer, key.data, key.bytes, &result))
-  return mankai_object(env, &result, kLately, COUNT_OF(kLately));
+  ONE_KEY(env, info, 3, mankai_count_one_lately(pointer, key.data, key.bytes, &result))
+  Arguments results = {.env = env, .values = {arguments[2]}};
+  double* array = mankai_next_array(&results, napi_float64_array, 2);
+  if (array == NULL) {
+    return NULL;
+  }
+  array[0] = result.raw;
+  array[1] = result.rate;
+  return mankai_bool(env, result.is_saturated);
 }
 
 /* put(handle, key, value, strength) */
@@ -404,6 +416,7 @@ bool mankai_add_filter(napi_env env, napi_value exports) {
                                        {"filterHas", has, NULL},
                                        {"filterAdd", add, NULL},
                                        {"filterObserve", observe, NULL},
+                                       {"filterRemove", remove_one, NULL},
                                        {"filterCount", count_of, NULL},
                                        {"filterLately", lately, NULL},
                                        {"filterPut", put, NULL},

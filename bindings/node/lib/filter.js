@@ -42,6 +42,8 @@ function openWith(isAsync, path, given) {
     setting(duration, 'interval', options.interval), !!options.trustCells);
 }
 
+const found = new Float64Array(2); // numbers of one key, which the addon writes
+
 const FOOTER = 'MKSTOR\x1a\n'; // docs/formats/store.md
 
 class Filter extends Handle {
@@ -124,6 +126,7 @@ class Filter extends Handle {
     return many((chunk) => core.filterObserveMany(this.#handle, chunk), keys);
   }
   remove(key, options) {
+    if (options === undefined) return core.filterRemove(this.#handle, key);
     const { id } = withDefaults(options, { id: undefined });
     return this.removeMany([key], { ids: id === undefined ? undefined : [id] })[0];
   }
@@ -134,13 +137,15 @@ class Filter extends Handle {
     return core.filterRemoveWithIds(this.#handle, all, idsOf(ids, lengthOf(all)));
   }
   count(key) {
-    return core.filterCount(this.#handle, key);
+    const count = core.filterCount(this.#handle, key);
+    return count >= 0 ? { value: count, isSaturated: false } : { value: -1 - count, isSaturated: true };
   }
   counts(keys) {
     return many((chunk) => core.filterCounts(this.#handle, chunk), keys, Uint32Array);
   }
   lately(key) {
-    return core.filterLately(this.#handle, key);
+    const isSaturated = core.filterLately(this.#handle, key, found);
+    return { raw: found[0], rate: found[1], isSaturated };
   }
   top(most = 20) {
     return entriesOf(core.filterTop(this.#handle, natural('the number of keys', most)));

@@ -142,6 +142,11 @@ test('remove, count, merge, copy, clear', () => {
   assert.deepEqual(filter.count('a'), { value: 2, isSaturated: false });
   assert.deepEqual([...filter.counts(['a', 'b', 'c'])], [2, 1, 0]);
   assert.deepEqual([...filter.counts(pack(['a', 'c']))], [2, 0]);
+  filter.update(Array(20).fill('many'));
+  assert.deepEqual(filter.count('many'), { value: 15, isSaturated: true });
+  assert.equal(filter.remove('many'), Removal.STUCK);
+  assert.equal(filter.remove('nothing'), Removal.ABSENT);
+  assert.throws(() => small().remove('a'), code('INVALID_ARGUMENT'));
   assert.equal(filter.remove('a'), Removal.REMOVED);
   assert.deepEqual([...filter.removeMany(['nothing', 'b'])], [Removal.ABSENT, Removal.REMOVED]);
   const other = filter.copy();
@@ -173,7 +178,9 @@ test('ids, times, values and the hottest', () => {
   assert.equal(top[0].text, 'a');
   assert.equal(top.length, 3);
   assert.ok(Math.abs(top[0].lastSeen.getTime() - 1.7e12) < 3.6e6);
-  assert.ok(hot.lately('a').raw >= 2);
+  const { raw, rate, isSaturated } = hot.lately('a');
+  assert.ok(raw >= 2 && rate > 0 && isSaturated === false);
+  assert.deepEqual(hot.lately('absent'), { raw: 0, rate: 0, isSaturated: false });
   const values = new Filter('recent-values:keys=100');
   values.put('a', 17);
   assert.equal(values.recall('a')[0].value, 17);
