@@ -167,6 +167,13 @@ static inline void* pointer_and_key(PyObject* self, PyObject* object, Key* key) 
 PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options,
                               PyCFunction alone, const char* name);
 
+/* The same for a method of many keys: `alone` takes a list or a tuple. */
+static inline PyObject* mankai_many_with_options(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                                                 PyObject* options, PyCFunction alone, const char* name) {
+  const bool is_list = count >= 1 && (PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0]));
+  return mankai_with_options(self, arguments, count, options, is_list ? alone : NULL, name);
+}
+
 /* Now, in microseconds since 1970. */
 int64_t mankai_now_us(void);
 

@@ -213,17 +213,24 @@ static int no_packed(Many* many, const mankai_packed* keys, size_t first) {
   return -1;
 }
 
+static PyObject* add_keys(PyObject* self, PyObject* keys, PyObject* times, PyObject* ids) {
+  Many many = {.pointer = pointer_of(self), .keys = insert_keys, .packed = insert_packed};
+  PyObject* none = many.pointer != NULL ? mankai_many(self, &many, keys, times, ids, NULL) : NULL;
+  Py_XDECREF(none);
+  return none != NULL ? PyLong_FromSize_t(many.count) : NULL;
+}
+
 static PyObject* add_many(PyObject* self, PyObject* arguments) {
   PyObject* keys = NULL;
   PyObject* times = Py_None;
   PyObject* ids = Py_None;
-  Many many = {.pointer = pointer_of(self), .keys = insert_keys, .packed = insert_packed};
-  if (many.pointer == NULL || !mankai_parse(arguments, "OOO", &keys, &times, &ids)) {
-    return NULL;
-  }
-  PyObject* none = mankai_many(self, &many, keys, times, ids, NULL);
-  Py_XDECREF(none);
-  return none != NULL ? PyLong_FromSize_t(many.count) : NULL;
+  return mankai_parse(arguments, "OOO", &keys, &times, &ids) ? add_keys(self, keys, times, ids) : NULL;
+}
+
+static PyObject* add_list(PyObject* self, PyObject* keys) { return add_keys(self, keys, NULL, NULL); }
+
+static PyObject* update(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_many_with_options(self, arguments, count, options, add_list, "_update");
 }
 
 static PyObject* put_many(PyObject* self, PyObject* arguments) {
@@ -236,14 +243,22 @@ static PyObject* put_many(PyObject* self, PyObject* arguments) {
   return mankai_many(self, &many, keys, NULL, NULL, values);
 }
 
-static PyObject* observe_many(PyObject* self, PyObject* keys) {
+static PyObject* observe_keys_of(PyObject* self, PyObject* keys) {
   Many many = {.pointer = pointer_of(self), .keys = observe_keys, .packed = observe_packed};
   return many.pointer != NULL ? mankai_many_bools(self, &many, keys, NULL) : NULL;
 }
 
-static PyObject* contains_many(PyObject* self, PyObject* keys) {
+static PyObject* contains_keys_of(PyObject* self, PyObject* keys) {
   Many many = {.pointer = pointer_of(self), .keys = contains_keys, .packed = contains_packed};
   return many.pointer != NULL ? mankai_many_bools(self, &many, keys, NULL) : NULL;
+}
+
+static PyObject* observe_many(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_many_with_options(self, arguments, count, options, observe_keys_of, "_observe_many");
+}
+
+static PyObject* contains_many(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_many_with_options(self, arguments, count, options, contains_keys_of, "_contains_many");
 }
 
 static PyObject* remove_many(PyObject* self, PyObject* arguments) {
@@ -482,8 +497,20 @@ static PyMethodDef methods[] = {
     {"_recall", recall, METH_VARARGS, NULL},
     {"_add_many", add_many, METH_VARARGS, NULL},
     {"_put_many", put_many, METH_VARARGS, NULL},
-    {"_observe_many", observe_many, METH_O, NULL},
-    {"_contains_many", contains_many, METH_O, NULL},
+    {"update", METHOD(update), METH_FASTCALL | METH_KEYWORDS,
+     "update($self, keys, *, ids=None, at=None)\n--\n\n"
+     "Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.\n\n"
+     "Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids:\n"
+     "integers from 0 to 2**64 - 1, one per key. at: one time, or one per key."},
+    {"observe_many", METHOD(observe_many), METH_FASTCALL | METH_KEYWORDS,
+     "observe_many($self, keys, *, out=None)\n--\n\n"
+     "Adds keys in order, and returns per key whether it was present before, also earlier in the call."},
+    {"_observe_keys", observe_keys_of, METH_O, NULL},
+    {"contains_many", METHOD(contains_many), METH_FASTCALL | METH_KEYWORDS,
+     "contains_many($self, keys, *, out=None)\n--\n\n"
+     "Returns per key whether it may have been added: a list of bool for lists and iterables, else a bool array of shape "
+     "(n,).\n\nout: an array of n bytes or bools for the results. Nulls of Arrow arrays are False."},
+    {"_contains_keys", contains_keys_of, METH_O, NULL},
     {"_remove_many", remove_many, METH_VARARGS, NULL},
     {"_counts", counts, METH_O, NULL},
     {"_advance", advance, METH_O, NULL},

@@ -174,7 +174,9 @@ PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssi
     return alone(self, arguments[0]);
   }
   PyObject* result = NULL;
-  PyObject* method = PyObject_GetAttrString(self, name);
+  /* The interpreter's cache of methods holds a name per address, so another string per call would fill it. */
+  PyObject* interned = PyUnicode_InternFromString(name);
+  PyObject* method = interned != NULL ? PyObject_GetAttr(self, interned) : NULL;
   PyObject* unnamed = PyTuple_New(count);
   PyObject* values = PyDict_New();
   bool is_ready = method != NULL && unnamed != NULL && values != NULL;
@@ -187,6 +189,7 @@ PyObject* mankai_with_options(PyObject* self, PyObject* const* arguments, Py_ssi
   if (is_ready) {
     result = PyObject_Call(method, unnamed, values);
   }
+  Py_XDECREF(interned);
   Py_XDECREF(method);
   Py_XDECREF(unnamed);
   Py_XDECREF(values);

@@ -22,7 +22,10 @@ static bool integer_key(PyObject* object, Key* key) {
 }
 
 bool mankai_other_key(PyObject* object, Key* key) {
-  if (PyBytes_Check(object)) {
+  if (PyLong_CheckExact(object)) { /* checks that include subclasses are calls */
+    return integer_key(object, key);
+  }
+  if (PyBytes_CheckExact(object) || PyBytes_Check(object)) {
     char* data = NULL;
     Py_ssize_t bytes = 0;
     const bool is_read = PyBytes_AsStringAndSize(object, &data, &bytes) == 0;

@@ -93,19 +93,31 @@ static int seen_forget_packed(Many* many, const mankai_packed* keys, size_t firs
   return mankai_seen_forget_packed(many->pointer, keys, (mankai_erase_result*)many->results + first);
 }
 
-static PyObject* seen_observe_many(PyObject* self, PyObject* arguments) {
-  PyObject* keys = NULL;
-  PyObject* times = Py_None;
+static PyObject* seen_observe_keys_at(PyObject* self, PyObject* keys, PyObject* times) {
   Many many = {.pointer = pointer_of(self), .keys = seen_observe_keys, .packed = seen_observe_packed};
-  if (many.pointer == NULL || !mankai_parse(arguments, "OO", &keys, &times)) {
-    return NULL;
-  }
-  return mankai_many_bools(self, &many, keys, times);
+  return many.pointer != NULL ? mankai_many_bools(self, &many, keys, times) : NULL;
 }
 
-static PyObject* seen_contains_many(PyObject* self, PyObject* keys) {
+static PyObject* seen_observe_keys_of(PyObject* self, PyObject* arguments) {
+  PyObject* keys = NULL;
+  PyObject* times = Py_None;
+  return mankai_parse(arguments, "OO", &keys, &times) ? seen_observe_keys_at(self, keys, times) : NULL;
+}
+
+static PyObject* seen_observe_list(PyObject* self, PyObject* keys) { return seen_observe_keys_at(self, keys, NULL); }
+
+static PyObject* seen_observe_many(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_many_with_options(self, arguments, count, options,
+                                  ((Handle*)self)->follows_clock ? NULL : seen_observe_list, "_observe_many");
+}
+
+static PyObject* seen_contains_keys_of(PyObject* self, PyObject* keys) {
   Many many = {.pointer = pointer_of(self), .keys = seen_contains_keys, .packed = seen_contains_packed};
   return many.pointer != NULL ? mankai_many_bools(self, &many, keys, NULL) : NULL;
+}
+
+static PyObject* seen_contains_many(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* options) {
+  return mankai_many_with_options(self, arguments, count, options, seen_contains_keys_of, "_contains_many");
 }
 
 static PyObject* seen_forget_many(PyObject* self, PyObject* keys) {
@@ -190,8 +202,14 @@ static PyMethodDef seen_methods[] = {
      "observe($self, key, /, at=None)\n--\n\n"
      "Adds a key, and returns whether it was seen before. at: its time, with a window [default: now]."},
     {"_observe_at", seen_observe_at, METH_VARARGS, NULL},
-    {"_observe_many", seen_observe_many, METH_VARARGS, NULL},
-    {"_contains_many", seen_contains_many, METH_O, NULL},
+    {"observe_many", METHOD(seen_observe_many), METH_FASTCALL | METH_KEYWORDS,
+     "observe_many($self, keys, at=None, *, out=None)\n--\n\n"
+     "Adds keys in order, and returns per key whether it was seen before, also earlier in the call.\n\n"
+     "A list for lists and iterables, else a bool array of shape (n,). at: one time, or one per key."},
+    {"_observe_keys", seen_observe_keys_of, METH_VARARGS, NULL},
+    {"contains_many", METHOD(seen_contains_many), METH_FASTCALL | METH_KEYWORDS,
+     "contains_many($self, keys, *, out=None)\n--\n\nReturns per key whether it was seen, without adding it."},
+    {"_contains_keys", seen_contains_keys_of, METH_O, NULL},
     {"_forget_many", seen_forget_many, METH_O, NULL},
     {"_begin", seen_begin, METH_NOARGS, NULL},
     {"_commit", seen_commit, METH_VARARGS, NULL},

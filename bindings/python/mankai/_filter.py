@@ -219,12 +219,10 @@ class Filter(_core.Filter):
 
     # ---- Keys ----
 
-    def contains_many(self, keys: Any, *, out: Any = None) -> Any:
-        """Returns per key whether it may have been added: a list of bool for lists and iterables, else a bool array of shape (n,).
+    def _contains_many(self, keys: Any, *, out: Any = None) -> Any:
+        return many(self._contains_keys, keys, out=out)
 
-        out: an array of n bytes or bools for the results. Nulls of Arrow arrays are False.
-        """
-        return many(self._contains_many, keys, out=out)
+    _contains_many.__qualname__ = "Filter.contains_many"  # in errors
 
     def _add(self, key: Any, /, *, id: int | None = None, at: Any = None) -> None:
         if id is None and at is None:
@@ -232,14 +230,9 @@ class Filter(_core.Filter):
         else:
             self.update([key], ids=None if id is None else [id], at=at)
 
-    _add.__qualname__ = "Filter.add"  # in errors
+    _add.__qualname__ = "Filter.add"
 
-    def update(self, keys: Any, *, ids: Any = None, at: Any = None) -> int:
-        """Adds many keys and returns their number. A list or array is one batch: after a crash all or none are in the file.
-
-        Each array of an Arrow stream is a batch, and each 65,536 keys of another iterable; batch() makes one of all. ids:
-        integers from 0 to 2**64 - 1, one per key. at: one time, or one per key.
-        """
+    def _update(self, keys: Any, *, ids: Any = None, at: Any = None) -> int:
         if ids is not None and at is not None:
             raise TypeError("keys have ids or times, not both")
         if ids is not None or at is not None:
@@ -247,9 +240,12 @@ class Filter(_core.Filter):
             return self._add_many(keys, None if at is None else times_us(at, length_of(keys)), ids_of(ids))
         return sum(self._add_many(chunk, None, None) for chunk in batches(keys))
 
-    def observe_many(self, keys: Any, *, out: Any = None) -> Any:
-        """Adds keys in order, and returns per key whether it was present before, also earlier in the call."""
-        return many(self._observe_many, keys, out=out)
+    _update.__qualname__ = "Filter.update"
+
+    def _observe_many(self, keys: Any, *, out: Any = None) -> Any:
+        return many(self._observe_keys, keys, out=out)
+
+    _observe_many.__qualname__ = "Filter.observe_many"
 
     def remove(self, key: Any, /, *, id: int | None = None) -> Removal:
         """Removes a key once. Remove only keys that were added: removing a false positive makes false negatives of others."""

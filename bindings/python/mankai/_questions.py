@@ -62,29 +62,27 @@ class Seen(_core.Seen):
 
     _observe.__qualname__ = "Seen.observe"  # in errors
 
-    def observe_many(self, keys: Any, at: Any = None, *, out: Any = None) -> Any:
-        """Adds keys in order, and returns per key whether it was seen before, also earlier in the call.
-
-        A list for lists and iterables, else a bool array of shape (n,). at: one time, or one per key.
-        """
+    def _observe_many(self, keys: Any, at: Any = None, *, out: Any = None) -> Any:
         if at is None and not self._follows_clock:
-            return many(lambda chunk: self._observe_many(chunk, None), keys, out=out)
+            return many(lambda chunk: self._observe_keys(chunk, None), keys, out=out)
         if at is None:
             at = now_us() / 1e6
         keys = keys if is_array(keys) else list(keys)
-        return many(lambda chunk: self._observe_many(chunk, times_us(at, length_of(chunk))), keys, out=out)
+        return many(lambda chunk: self._observe_keys(chunk, times_us(at, length_of(chunk))), keys, out=out)
+
+    _observe_many.__qualname__ = "Seen.observe_many"
 
     def update(self, keys: Any, at: Any = None) -> int:
         """Adds keys and returns how many of them were new."""
         new = 0
         for chunk in batches(keys):
-            found = self.observe_many(chunk, at)
-            new += sum(1 for one in found if not one)
+            new += bytes(self.observe_many(chunk, at)).count(0)
         return new
 
-    def contains_many(self, keys: Any, *, out: Any = None) -> Any:
-        """Returns per key whether it was seen, without adding it."""
-        return many(self._contains_many, keys, out=out)
+    def _contains_many(self, keys: Any, *, out: Any = None) -> Any:
+        return many(self._contains_keys, keys, out=out)
+
+    _contains_many.__qualname__ = "Seen.contains_many"
 
     def forget(self, key: Any, /) -> Removal:
         """Forgets a key, so that the next observe reports it as new: of kind "counting-bloom" that processes share.

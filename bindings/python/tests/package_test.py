@@ -164,6 +164,56 @@ class KeysTest(unittest.TestCase):
             with self.assertRaises(TypeError):
                 method(["a", "b"])
 
+    def test_many_keys_with_and_without_options(self):
+        f, seen = mankai.Filter.create(keys=1000), mankai.Seen(keys=1000)
+        windowed = mankai.Seen(keys=1000, window=3600)
+        for keys in (["a", b"b", 7], ("c", b"d", 2**40), iter(["e", b"f", -1]), []):
+            added = list(keys)
+            is_list = not hasattr(keys, "__next__")
+            self.assertEqual(f.update(keys if is_list else iter(added)), len(added))
+            self.assertEqual(f.contains_many(added), [True] * len(added))
+            self.assertEqual(f.contains_many(keys=added), [True] * len(added))
+            self.assertEqual(seen.observe_many(added), [False] * len(added))
+            self.assertEqual(seen.observe_many(added, None), [True] * len(added))
+            self.assertEqual(windowed.observe_many(added), [False] * len(added))
+            self.assertEqual(windowed.observe_many(added, at=time.time()), [True] * len(added))
+            self.assertEqual(seen.contains_many(added), [True] * len(added))
+        self.assertEqual(seen.update(["a", "new"]), 1)
+        self.assertEqual(seen.update({"new", "newer"}), 1)
+        self.assertEqual(f.observe_many(["new", "new"]), [False, True])
+        out = bytearray(2)
+        self.assertIs(f.contains_many(["new", "absent"], out=out), out)
+        self.assertEqual(out, b"\1\0")
+        methods = {"Filter.update": (f.update, "(keys, *, ids=None, at=None)"),
+                   "Filter.observe_many": (f.observe_many, "(keys, *, out=None)"),
+                   "Filter.contains_many": (f.contains_many, "(keys, *, out=None)"),
+                   "Seen.observe_many": (seen.observe_many, "(keys, at=None, *, out=None)"),
+                   "Seen.contains_many": (seen.contains_many, "(keys, *, out=None)")}
+        for name, (method, signature) in methods.items():
+            self.assertEqual(str(inspect.signature(method)), signature)
+            for arguments, options in (((), {}), ((["a"], 1, 2), {}), ((["a"],), {"unknown": 1})):
+                with self.assertRaisesRegex(TypeError, name.replace(".", r"\.")):
+                    method(*arguments, **options)
+            for keys in ("a", [1.5], [["a"]]):
+                with self.assertRaises(TypeError):
+                    method(keys)
+
+    def test_a_subclass_can_extend_a_method_of_many_keys(self):
+        class Counting(mankai.Filter):
+            calls = 0
+
+            def update(self, keys, *, ids=None, at=None):
+                self.calls += 1
+                return super().update(keys, ids=ids, at=at)
+
+            def contains_many(self, keys, *, out=None):
+                self.calls += 1
+                return super().contains_many(keys, out=out)
+
+        f = Counting("scalable-counting-bloom:keys=1000,fpr=0.01")
+        self.assertEqual([f.update(["a"]), f.update(["b"], ids=[1]), f.contains_many(("a", "c"))], [1, 1, [True, False]])
+        self.assertEqual(f.calls, 3)
+
     def test_a_subclass_can_extend_a_method_of_one_key(self):
         class Counting:
             calls = 0
