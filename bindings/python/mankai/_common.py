@@ -137,12 +137,12 @@ def as_results(found: Any, keys: Any, kind: str, out: Any = None) -> Any:
 
 
 def batches(keys: Any) -> Iterator[Any]:
-    """Yields keys as lists of at most BATCH_KEYS, or as the one array that they are."""
+    """Yields keys as tuples of at most BATCH_KEYS, which the extension need not copy, or as the one array that they are."""
     if is_array(keys):
         yield prepare(keys)
         return
     iterator = iter(keys)
-    while chunk := list(itertools.islice(iterator, BATCH_KEYS)):
+    while chunk := tuple(itertools.islice(iterator, BATCH_KEYS)):
         yield chunk
 
 
