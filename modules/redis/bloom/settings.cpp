@@ -7,6 +7,7 @@
 #include <string>
 
 #include "modules/redis/engine/fields.hpp"
+#include "modules/redis/engine/repeated_command.hpp"
 #include "modules/redis/image/expiring.hpp"
 
 namespace mankai::redis {
@@ -147,8 +148,8 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
     created.rewrite_foreign(replicate_to(call));
     return;
   }
-  const NumberText fpr = number_text(settings.fpr);
   if (settings.layout == Layout::valkey_bloom) {  // as valkey-bloom does: BF.LOAD would have all cells
+    const NumberText fpr = number_text(settings.fpr);
     const NumberText ratio = number_text(settings.tightening);
     engine.replicate(call.context(), "BF.INSERT", settings.is_nonscaling ? "sclcccccbc" : "sclcccccbcl", call.key(),
                      "CAPACITY", static_cast<long long>(settings.capacity_keys), "ERROR", fpr.data(), "TIGHTENING",
@@ -157,33 +158,23 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
                      static_cast<long long>(settings.expansion));
     return;
   }
-  const HashText hash = hash_text(settings.hash);
-  SecondsText ttl{};
-  SecondsText resolution{};
-  // The options that some filters have come last; the format ends before those that this one has not.
-  std::array<const char*, 7> options{};
-  std::size_t count = 0;
+  static constinit RepeatedCommand reserve("BF.RESERVE");
+  reserve.begin().add(settings.fpr).add(static_cast<long long>(settings.capacity_keys));
+  // An expansion of 0 is a filter that does not scale.
+  reserve.add("EXPANSION").add(settings.is_nonscaling ? 0LL : static_cast<long long>(settings.expansion));
+  reserve.add(settings.hash);
   if (const auto growth = created.growth(); growth && growth->bound == FprBound::gradual) {
-    options[count++] = "BOUND";
-    options[count++] = "gradual";
+    reserve.add("BOUND").add("gradual");
   }
   if (settings.is_deletable) {
-    options[count++] = "DELETABLE";
+    reserve.add("DELETABLE");
   }
   if (settings.max_ttl != Duration::zero()) {
-    ttl = seconds_text(settings.max_ttl);
-    resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
-    for (const char* word : std::array<const char*, 4>{"TTL", ttl.data(), "RESOLUTION", resolution.data()}) {
-      options[count++] = word;
-    }
+    reserve.add("TTL").add(seconds_text(settings.max_ttl).data());
+    reserve.add("RESOLUTION")
+        .add(seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution)).data());
   }
-  const std::string format = "sclclcccc" + std::string(count, 'c');
-  // An expansion of 0 is a filter that does not scale.
-  engine.replicate(call.context(), "BF.RESERVE", format.c_str(), call.key(), fpr.data(),
-                   static_cast<long long>(settings.capacity_keys), "EXPANSION",
-                   settings.is_nonscaling ? 0LL : static_cast<long long>(settings.expansion), "HASH", hash.name.data(),
-                   "SEED", hash.seed.data(), options[0], options[1], options[2], options[3], options[4], options[5],
-                   options[6]);
+  reserve.replicate(call);
 }
 
 }  // namespace mankai::redis

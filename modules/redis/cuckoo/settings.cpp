@@ -4,6 +4,7 @@
 #include <string>
 
 #include "modules/redis/engine/fields.hpp"
+#include "modules/redis/engine/repeated_command.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/engine/settings.hpp"
 #include "modules/redis/image/expiring.hpp"
@@ -163,22 +164,18 @@ void replicate_creation(const Call& call, const CuckooSettings& settings, const 
     replicate_to(call)("CF.LOADCHUNK", 1, created.redisbloom()->shape().header());  // all of an empty filter
     return;
   }
-  const NumberText fpr = number_text(settings.fpr);
-  const HashText hash = hash_text(settings.hash);
-  // The last four arguments are of filters whose items expire: the format leaves them out for others.
-  const bool expires = settings.max_ttl != Duration::zero();
-  const char* format = expires ? "slclclclcccccccccc" : "slclclclcccccc";
-  SecondsText ttl{};
-  SecondsText resolution{};
-  if (expires) {
-    ttl = seconds_text(settings.max_ttl);
-    resolution = seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution));
+  static constinit RepeatedCommand reserve("CF.RESERVE");
+  reserve.begin().add(static_cast<long long>(settings.capacity_keys));
+  reserve.add("BUCKETSIZE").add(static_cast<long long>(settings.bucket_size));
+  reserve.add("MAXITERATIONS").add(static_cast<long long>(settings.max_iterations));
+  reserve.add("EXPANSION").add(static_cast<long long>(settings.expansion));
+  reserve.add("ERROR").add(settings.fpr).add(settings.hash);
+  if (settings.max_ttl != Duration::zero()) {
+    reserve.add("TTL").add(seconds_text(settings.max_ttl).data());
+    reserve.add("RESOLUTION")
+        .add(seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution)).data());
   }
-  engine.replicate(call.context(), "CF.RESERVE", format, call.key(), static_cast<long long>(settings.capacity_keys),
-                   "BUCKETSIZE", static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
-                   static_cast<long long>(settings.max_iterations), "EXPANSION",
-                   static_cast<long long>(settings.expansion), "ERROR", fpr.data(), "HASH", hash.name.data(), "SEED",
-                   hash.seed.data(), "TTL", ttl.data(), "RESOLUTION", resolution.data());
+  reserve.replicate(call);
 }
 
 }  // namespace mankai::redis

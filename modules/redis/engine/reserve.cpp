@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +102,17 @@ std::optional<std::array<std::uint64_t, 2>> read_seed(std::string_view text) noe
   return seed;
 }
 
+// Eight digits, the first of them in the lowest byte: eight nibbles at a time instead of one.
+std::uint64_t hexadecimal(std::uint32_t number) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  std::uint64_t nibbles = std::byteswap(number);
+  nibbles = (nibbles | nibbles << 16U) & 0x0000ffff0000ffffU;
+  nibbles = (nibbles | nibbles << 8U) & 0x00ff00ff00ff00ffU;
+  nibbles = (nibbles >> 4U | nibbles << 8U) & 0x0f0f0f0f0f0f0f0fU;
+  const std::uint64_t letters = (nibbles + 6 * kOnes) >> 4U & kOnes;  // 1 where a nibble is above 9
+  return nibbles + '0' * kOnes + letters * ('a' - '0' - 10);
+}
+
 }  // namespace
 
 HashSpec random_hash(HashKind kind) noexcept {
@@ -135,9 +148,10 @@ HashText hash_text(const HashSpec& hash) noexcept {
   HashText text{};
   const std::string_view kind = name(hash.kind);
   kind.copy(text.name.data(), text.name.size() - 1);
-  for (std::size_t i = 0; i + 1 < text.seed.size(); ++i) {
-    const std::size_t shift = (kWordDigits - 1 - i % kWordDigits) * 4;
-    text.seed[i] = "0123456789abcdef"[hash.seed[i / kWordDigits] >> shift & 0xFU];
+  for (std::size_t i = 0; i < 2 * hash.seed.size(); ++i) {
+    const std::uint64_t word = hash.seed[i / 2];
+    const std::uint64_t digits = hexadecimal(static_cast<std::uint32_t>(i % 2 == 0 ? word >> 32 : word));
+    std::memcpy(text.seed.data() + i * sizeof(digits), &digits, sizeof(digits));
   }
   return text;
 }
