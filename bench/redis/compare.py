@@ -34,6 +34,7 @@ SINGLES = 100_000
 SINGLE_KEYS = 10_000_000
 SINGLE_BYTES = 12_600_000  # our filter of so many keys
 MANY_FILTERS = 1_000_000
+CREATED = 40_000
 PIPELINED = 500  # commands of one item that are sent as one
 WINDOW = 20
 TURNS = 40  # in which the commands of a measure are sent
@@ -268,6 +269,21 @@ class Measures:
                 found[f"memory: a million keys at {rate}, not growing"] = client.must("MEMORY", "USAGE", rate)
             return found | {"memory: a million keys": client.must("MEMORY", "USAGE", "million")}
 
+    def created(self):
+        """Keys that each command makes anew, and the memory of one of them."""
+        from client import command
+        found = {}
+        for name, *words in (("BF.ADD", "item"), ("BF.RESERVE", "0.0001", 1000), ("BF.RESERVE", "0.01", 100, "NONSCALING"),
+                             ("CF.ADD", "item"), ("CF.RESERVE", 100)):
+            label = f"created: {' '.join(map(str, (name, 'key', *words)))}"
+            commands = [b"".join(command(name, f"key {number}", *words) for number in range(first, first + PIPELINED))
+                        for first in range(0, CREATED, PIPELINED)]
+            with self._start() as server:
+                client = server.client()
+                found[label] = cost(client, name.lower(), commands, CREATED, PIPELINED)
+                found[f"memory: {label}"] = client.must("MEMORY", "USAGE", "key 0")
+        return found
+
     def _cuckoo(self, prefix, count, ours=(), peer=None):
         """Adds `count` items, the sixth and the last tenth of them one by one.
 
@@ -404,7 +420,7 @@ class Measures:
                     "BGSAVE: bytes of the filter": client.must("MEMORY", "USAGE", "f")}
 
 
-NAMES = ("cache", "beyond", "grown", "single", "engine", "memory", "latency", "copied", "cuckoo", "cuckoo_equal",
+NAMES = ("cache", "beyond", "grown", "single", "engine", "created", "memory", "latency", "copied", "cuckoo", "cuckoo_equal",
          "cuckoo_wide", "cuckoo_grown", "cuckoo_doubled", "sketch", "sketch_beyond", "top", "top_default", "top_long")
 UNITS = {"memory": "B", "false positives": "%", "error": "events", "missing": "items", "BGSAVE": "B", "latency": "ms"}
 # The most that ours may be of the peer's; bench/targets.tsv has those of single commands and of memory.
