@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -128,8 +129,8 @@ class GrowingFilter {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       sealed.push_back(slices_[i].seal());
     }
-    sealed_ = counted_header();
-    return sliced_parts(sealed_, sealed);
+    sealed_ = std::make_unique<ImageHeader>(counted_header());
+    return sliced_parts(*sealed_, sealed);
   }
   /// The outer header, for copying sub-filters piece by piece (seal_outer, their sealed_header). Checksum, sizes and
   /// slice count are current, the slice order is not. Threads: not beside inserts.
@@ -463,7 +464,8 @@ class GrowingFilter {
   }
 
   ImageHeader header_;
-  ImageHeader sealed_{};  ///< of seal_parts, not in header_: to_bytes() may be reading that on another thread
+  /// Of seal_parts, not in header_: to_bytes() may be reading that on another thread. Few filters ever need it.
+  std::unique_ptr<ImageHeader> sealed_;
   Region backing_;
   SliceList<Slice> slices_;
   Memory memory_;

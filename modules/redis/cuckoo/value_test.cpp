@@ -60,7 +60,7 @@ TEST(CuckooValue, without_memory_for_the_object_there_is_no_value) {
   const std::size_t before = test::engine_memory_use().bytes_in_use;
   auto& most = test::engine_memory_use().most_bytes;
   const std::size_t unlimited = most;
-  most = 400;  // the cells of a small filter, but not its object
+  most = 300;  // the cells of a small filter, but not its object
   const auto made = CuckooValue::create({.capacity_keys = 10, .hash = {.kind = kDefaultHash, .seed = {1, 2}}});
   most = unlimited;
   ASSERT_FALSE(made.has_value());
