@@ -33,15 +33,18 @@ void in_windows(std::size_t count, const Use& use) {
 
 }  // namespace
 
-Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound) {
-  MANKAI_TRY(check_request(request));
-  unsigned per_key = bound == FprBound::gradual ? blocks_for(request.fpr) : 1;
+unsigned blocks_per_key(const SizeRequest& request, FprBound bound) noexcept {
+  const unsigned per_key = bound == FprBound::gradual ? blocks_for(request.fpr) : 1;
   // Every filter takes log2(1/fpr) bits per key, so few requests need the sum of blocked_bloom_fpr.
   const auto least_bits = static_cast<std::uint64_t>(-std::ilogb(request.fpr) - 1);
-  if (per_key > 1 && request.keys * least_bits <= kSmallBlocks * probes::kBlockBits &&
-      blocked_bloom_fpr(request.keys, kSmallBlocks) <= request.fpr) {
-    per_key = 1;
-  }
+  const bool is_small = per_key > 1 && request.keys * least_bits <= kSmallBlocks * probes::kBlockBits &&
+                        blocked_bloom_fpr(request.keys, kSmallBlocks) <= request.fpr;
+  return is_small ? 1 : per_key;
+}
+
+Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound) {
+  MANKAI_TRY(check_request(request));
+  const unsigned per_key = blocks_per_key(request, bound);
   const double block_fpr = per_key == 1 ? request.fpr : std::pow(request.fpr, 1.0 / per_key);
   MANKAI_ASSIGN(const std::uint64_t blocks, blocked_bloom_blocks({.keys = request.keys * per_key, .fpr = block_fpr}));
   return BlockedSliceSize{.blocks = blocks, .per_key = per_key};

@@ -37,7 +37,9 @@ struct BlockedSliceSize {
 };
 
 /// One block per key with a bound other than `gradual`, down to a rate of 6e-5, and where 1 KiB is enough with one:
-/// a key's blocks would often be one and the same there, and the rate higher. Errors: as blocked_bloom_blocks.
+/// a key's blocks would often be one and the same there, and the rate higher. Pre: check_request(request).
+[[nodiscard]] unsigned blocks_per_key(const SizeRequest& request, FprBound bound) noexcept;
+/// Errors: as blocked_bloom_blocks.
 [[nodiscard]] Result<BlockedSliceSize> blocked_slice_size(const SizeRequest& request, FprBound bound);
 /// The rate of such a sub-filter that has `keys` keys.
 [[nodiscard]] double blocked_slice_fpr(std::uint64_t keys, const BlockedSliceSize& size) noexcept;

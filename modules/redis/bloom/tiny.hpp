@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "mankai/base/assert.hpp"
@@ -48,6 +49,22 @@ class TinyBloom {
    private:
     const TinyBloom& filter_;
   };
+
+  /// An empty filter that can be made as a TinyBloom.
+  struct Plan {
+    std::uint32_t capacity_keys;
+    double fpr_target;
+    Growth growth;
+    HashSpec hash;
+    BlockedSliceSize size;
+
+    [[nodiscard]] std::size_t cells_bytes() const noexcept { return size.blocks * kCacheLineBytes; }
+  };
+  /// Returns nothing for filters that are too large, unusual, or impossible. Ignores `options.memory`.
+  [[nodiscard]] static std::optional<Plan> plan(const ScalableBloom::Options& options);
+
+  /// Makes an empty filter. Pre: `place` has `plan.cells_bytes()` bytes; else as below.
+  TinyBloom(const Plan& plan, std::span<std::byte> place) noexcept;
 
   /// Bytes of the cells, if a filter can be kept as a TinyBloom; else 0.
   [[nodiscard]] static std::size_t cells_for(const ScalableBloom& filter) noexcept;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -36,6 +37,9 @@ class Settled {
       value_->settle(std::span(block_->cells).first(bytes));
     }
   }
+  explicit Settled(const BloomValue::Small& small)
+      : block_(std::make_unique<Block>()),
+        value_(new(block_->object.data()) BloomValue(small, std::span(block_->cells).first(small.bytes_beside()))) {}
   Settled(const Settled&) = delete;
   Settled& operator=(const Settled&) = delete;
   ~Settled() { value_->~BloomValue(); }
@@ -151,6 +155,37 @@ TEST(TinyBloom, answers_and_is_saved_as_the_filter_that_it_stands_for) {
       expect_equal(*value, like);
     }
     expect_equal(value->create_like().value(), like.create_like().value());
+  }
+}
+
+TEST(TinyBloom, is_made_at_once_as_it_settles) {
+  Random random(7);
+  for (const BloomSettings& settings : kSettings) {
+    BloomValue like = make(settings);
+    const auto small = BloomValue::small(settings);
+    ASSERT_TRUE(small.has_value());
+    EXPECT_EQ(small->bytes_beside(), like.bytes_beside());
+    Settled value(*small);
+    EXPECT_FALSE(value->wants_new_key());
+    expect_equal(*value, like);
+    const Words words = draw(random, settings.capacity_keys / 2, 1000);
+    ASSERT_EQ(added(*value, words), added(like, words));
+    expect_equal(*value, like);
+  }
+}
+
+TEST(TinyBloom, is_not_made_at_once_for_other_settings) {
+  std::array<BloomSettings, 7> others;
+  others.fill(settings_of(100, 0.01, 2));
+  others[0].is_deletable = true;
+  others[1].max_ttl = std::chrono::hours(1);
+  others[2].layout = Layout::redisbloom;
+  others[3].capacity_keys = 10'000;
+  others[4].capacity_keys = 0;
+  others[5].fpr = 1;
+  others[6].expansion = 1U << 16U;
+  for (const BloomSettings& settings : others) {
+    EXPECT_FALSE(BloomValue::small(settings).has_value());
   }
 }
 

@@ -21,9 +21,8 @@ Growth growth_of(const BloomSettings& settings) noexcept {
     // Several blocks per key take less memory, even at half of the rate.
     for (const double tightening : {TinyBloom::kNothingLeft, TinyBloom::kTightening}) {
       const Growth growth{.factor = 1, .tightening = tightening, .bound = FprBound::gradual};
-      const double fpr = slice_fpr(settings.fpr, growth, 0);
-      const auto size = blocked_slice_size({.keys = settings.capacity_keys, .fpr = fpr}, growth.bound);
-      if (size && size->per_key > 1) {
+      const SizeRequest request{.keys = settings.capacity_keys, .fpr = slice_fpr(settings.fpr, growth, 0)};
+      if (check_request(request) && blocks_per_key(request, growth.bound) > 1) {
         return growth;
       }
     }
@@ -32,12 +31,12 @@ Growth growth_of(const BloomSettings& settings) noexcept {
 }
 
 template <class Filter>
-Result<Filter> bloom(const BloomSettings& settings) {
-  return Filter::create({.keys = settings.capacity_keys,
-                         .fpr = settings.fpr,
-                         .growth = growth_of(settings),
-                         .hash = settings.hash,
-                         .memory = engine_memory()});
+typename Filter::Options options_of(const BloomSettings& settings) noexcept {
+  return {.keys = settings.capacity_keys,
+          .fpr = settings.fpr,
+          .growth = growth_of(settings),
+          .hash = settings.hash,
+          .memory = engine_memory()};
 }
 
 Cuckoo::Options cuckoo_options(const BloomSettings& settings) {
@@ -160,8 +159,17 @@ Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
   if (settings.max_ttl != Duration::zero() || (settings.is_deletable && check_cuckoo(settings))) {
     return of(Cuckoo::create(cuckoo_options(settings)), settings.is_nonscaling);
   }
-  return settings.is_deletable ? of(bloom<ScalableCountingBloom>(settings), settings.is_nonscaling)
-                               : of(bloom<ScalableBloom>(settings), settings.is_nonscaling);
+  return settings.is_deletable
+             ? of(ScalableCountingBloom::create(options_of<ScalableCountingBloom>(settings)), settings.is_nonscaling)
+             : of(ScalableBloom::create(options_of<ScalableBloom>(settings)), settings.is_nonscaling);
+}
+
+std::optional<BloomValue::Small> BloomValue::small(const BloomSettings& settings) {
+  if (settings.layout != Layout::mankai || settings.is_deletable || settings.max_ttl != Duration::zero()) {
+    return std::nullopt;
+  }
+  const auto plan = TinyBloom::plan(options_of<ScalableBloom>(settings));
+  return plan ? std::optional(Small{.filter = *plan, .is_nonscaling = settings.is_nonscaling}) : std::nullopt;
 }
 
 Result<BloomValue> BloomValue::from_image(AssembledImage image) {

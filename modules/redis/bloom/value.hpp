@@ -93,6 +93,20 @@ class BloomValue {
   [[nodiscard]] static Result<void> check_cuckoo(const BloomSettings& settings);
   /// Errors: out_of_space; invalid_argument for an impossible rate, or for a TTL and `!check_cuckoo`.
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
+
+  /// A new filter that can be made in the memory of its key.
+  struct Small {
+    TinyBloom::Plan filter;
+    bool is_nonscaling;
+
+    [[nodiscard]] std::size_t bytes_beside() const noexcept { return filter.cells_bytes(); }
+  };
+  /// Returns nothing for other filters, and for impossible settings.
+  [[nodiscard]] static std::optional<Small> small(const BloomSettings& settings);
+  /// As `create` of the same settings, and settled. Pre: as of `settle`.
+  BloomValue(const Small& small, std::span<std::byte> place) noexcept
+      : filter_(std::in_place_type<TinyBloom>, small.filter, place), is_nonscaling_(small.is_nonscaling) {}
+
   /// Errors: corrupt, unsupported_version.
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
 

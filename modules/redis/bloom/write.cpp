@@ -85,15 +85,14 @@ bool is_too_much_to_add(const Call& call, const BloomValue& value, std::size_t i
 [[gnu::noinline]] Result<std::unique_ptr<BloomKey>> create_for(const Call& call, const AddRequest& request,
                                                                std::size_t items) {
   MANKAI_ASSIGN(const auto settings, request.filter.settings(call));
-  auto made = BloomValue::create(settings);
-  if (!made) {
-    return std::unexpected(not_created(made.error()));
+  auto created = BloomKey::create_new(settings);
+  if (!created) {
+    return std::unexpected(not_created(created.error()));
   }
-  auto created = BloomKey::create(std::move(*made));
-  if (is_too_much_to_add(call, *created->value(), items)) {
+  if (is_too_much_to_add(call, *(*created)->value(), items)) {
     return refuse(kTooMuchWork);
   }
-  replicate_creation(call, settings, *created->value());
+  replicate_creation(call, settings, *(*created)->value());
   return created;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -37,6 +39,17 @@ class ImageKey {
     }
     return std::make_unique<ImageKey>(std::move(value));
   }
+  /// A key of a new value. Errors: as Value::create's, and std::bad_alloc.
+  template <class Settings>
+  [[nodiscard]] static Result<std::unique_ptr<ImageKey>> create_new(const Settings& settings) {
+    if constexpr (SettlingValue<Value>) {
+      // Without a filter that is made only to be copied. But the limit of a filter is that of its own allocations.
+      if (const auto small = MemoryLimit::is_set() ? std::nullopt : Value::small(settings)) {
+        return std::unique_ptr<ImageKey>(new (Beside{small->bytes_beside()}) ImageKey(*small));
+      }
+    }
+    return make(Value::create(settings));
+  }
   // A key may be larger than its class.
   static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
   static void operator delete(void* data) noexcept { ::operator delete(data); }
@@ -53,6 +66,10 @@ class ImageKey {
     }
   }();
 
+  template <class Small>
+  explicit ImageKey(const Small& small) noexcept
+    requires SettlingValue<Value> && std::constructible_from<Value, const Small&, std::span<std::byte>>
+      : content_(std::in_place_type<Value>, small, std::span(beside(), small.bytes_beside())) {}
   explicit ImageKey(Value value) noexcept : content_(std::move(value)) {}
   /// Errors: std::bad_alloc.
   explicit ImageKey(Assembly assembly) : content_(std::make_unique<Assembly>(std::move(assembly))) {}

@@ -18,17 +18,16 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
   ImageLookup<Value> lookup(call, kRead | kWrite);
   MANKAI_TRY(lookup.must_be_absent());
   lookup.limit(limit);
-  auto made = Value::create(settings);
+  auto made = ImageKey<Value>::create_new(settings);
   if (!made) {
     return std::unexpected(refused(made.error()));
   }
-  auto key = ImageKey<Value>::create(std::move(*made));
   if constexpr (std::invocable<const Replicate&, const Call&, const Settings&, const Value&>) {
-    replicate(call, settings, *key->value());
+    replicate(call, settings, *(*made)->value());
   } else {
     replicate(call, settings);
   }
-  lookup.set(std::move(key));
+  lookup.set(std::move(*made));
   call.key_changed(event);
   return call.ok();
 }
@@ -38,11 +37,11 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
 template <ImageValue Value>
 Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const char* command,
                              const GrowingSettings& settings) {
-  auto made = Value::create(settings);
+  auto made = ImageKey<Value>::create_new(settings);
   if (!made) {
     return std::unexpected(not_made(made.error()));
   }
-  lookup.set(ImageKey<Value>::create(std::move(*made)));
+  lookup.set(std::move(*made));
   replicate_reserve(call, command, settings);
   return {};
 }
