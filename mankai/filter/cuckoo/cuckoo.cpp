@@ -74,7 +74,19 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
     slot.extension = growth == 0 ? 0 : slot.fingerprint - core_of(params.fingerprint_bits);
     return slot;
   }
+  // Programs make many filters of one rate, whose formula takes a quarter of the time of making a small filter.
+  struct Sized {
+    double fpr;
+    std::uint32_t growth;
+    CuckooSlot given;
+    CuckooSlot slot;
+  };
+  static constinit thread_local Sized last{};
   const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), growth, generation);
+  if (last.fpr == fpr && last.growth == growth && last.given == slot) {
+    return last.slot;
+  }
+  last = {.fpr = fpr, .growth = growth, .given = slot, .slot = {}};
   const auto rate_of = [growth](const CuckooSlot& full) {
     return CuckooTable::fpr_of(full, most_doublings(growth, full.extension), CuckooTable::kLoad);
   };
@@ -84,7 +96,8 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
     ++slot.fingerprint;
     slot.extension += growth == 0 ? 0 : 1;
   }
-  return slot.widened();
+  last.slot = slot.widened();
+  return last.slot;
 }
 
 /// Where a sub-filter of a growing filter begins: as large as the one before has become, which doubles the filter; with
