@@ -229,6 +229,25 @@ TEST(NhSiphash, many_seeds_in_turn_are_told_apart) {
   other.join();
 }
 
+// A seed is expanded as far as its keys need it.
+TEST(NhSiphash, a_seed_serves_keys_of_all_lengths_in_any_order) {
+  constexpr std::array<std::size_t, 9> kMixed = {15, 128, 129, 0, 16, 300, 15, 128, 16};
+  test::Random random(2);
+  for (std::size_t first = 0; first < kMixed.size(); ++first) {
+    const Seed seed = {random.number(), random.number()};
+    for (std::size_t i = first; i < kMixed.size(); ++i) {
+      const std::string text = random.bytes(kMixed[i]);
+      ASSERT_EQ(hasher_of(seed)(text).value, slow_nh_siphash(seed, text)) << kMixed[i] << " bytes after " << first;
+    }
+    std::array<Digest, 1> digests;
+    const Seed batch = {random.number(), random.number()};
+    const std::string text = random.bytes(kMixed[first]);
+    ASSERT_EQ(hasher_of(batch)("short").value, slow_nh_siphash(batch, "short"));
+    hasher_of(batch)(std::array<std::string_view, 1>{text}, digests);
+    ASSERT_EQ(digests[0].value, slow_nh_siphash(batch, text)) << kMixed[first] << " bytes in a batch";
+  }
+}
+
 // A pair of keys that the xxHash project publishes: under XXH3 the second halves' complement collides for 1 of 1400
 // seeds, whatever the seed is. Method: both hashes under 2^20 seeds.
 TEST(NhSiphash, keys_that_are_known_to_collide_under_xxh3_do_not) {

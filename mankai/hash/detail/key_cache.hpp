@@ -10,7 +10,7 @@ namespace mankai {
 /// call. Hashers are short-lived and may alternate between two seeds. So the cache is per thread, and only
 /// SingleHasher carries an expanded key. `ExpandedKey` has the members `seed` and `is_made`. Threads: safe.
 template <class ExpandedKey, void (*kExpand)(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept>
-[[nodiscard]] const ExpandedKey& cached_key(const std::array<std::uint64_t, 2>& seed) noexcept {
+[[nodiscard]] ExpandedKey& cached_key(const std::array<std::uint64_t, 2>& seed) noexcept {
   constexpr std::size_t kSets = 8;
   static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
   auto& [latest, other] = sets[seed[0] % kSets];

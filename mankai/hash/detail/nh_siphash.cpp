@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
@@ -139,16 +141,16 @@ void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, st
   }
 }
 
-// The words of a seed: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
+// The first `count` words of a seed: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
 // NOLINTNEXTLINE(misc-use-internal-linkage): as finish_sums
-void expand_seed(const std::array<std::uint64_t, 4>& state, SeedWords& words) {
+void expand_seed(const std::array<std::uint64_t, 4>& state, std::size_t count, SeedWords& words) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   static_assert(std::tuple_size_v<SeedWords> % (2 * hn::MaxLanes(Tag())) == 0);
   constexpr int kRounds = 2;
   constexpr int kFinalRounds = 4;
   const Vector length = hn::Set(d, std::uint64_t{sizeof(std::uint64_t)} << SipHash13::kLengthShift);
-  for (std::size_t i = 0; i < kSeedWords; i += 2 * lanes) {
+  for (std::size_t i = 0; i < count; i += 2 * lanes) {
     Lanes a(d, state);
     Lanes b(d, state);
     absorb<kRounds>(a, b, hn::Iota(d, i), hn::Iota(d, i + lanes));
@@ -326,23 +328,39 @@ void digest_each(const ExpandedKey& key, std::span<const Key> keys, std::span<Di
   }
 }
 
-void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept {
+void begin(const std::array<std::uint64_t, 2>& /*seed*/, ExpandedKey& key) noexcept { key.end_bytes = 0; }
+
+// Makes as many words as keys of some bytes use. Not inlined: few calls need it.
+[[gnu::noinline]] void expand(ExpandedKey& key, std::size_t bytes) noexcept {
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  const auto [pairs, end_bytes] = bytes < kPairBytes    ? std::pair(std::size_t{1}, kPairBytes)
+                                  : bytes <= kHalfBytes ? std::pair(kPairs / 2, kHalfBytes + 1)
+                                                        : std::pair(kPairs, kAny);
   SeedWords words;
-  HWY_DYNAMIC_DISPATCH(expand_seed)(SipHash13::initial_state(seed), words);
+  HWY_DYNAMIC_DISPATCH(expand_seed)(SipHash13::initial_state(key.seed), kFirstWords + 2 * pairs, words);
   key.state = SipHash13::initial_state({words[0], words[1]});
   key.length_addend = words[2];
   key.length_factor = words[3];
-  std::copy_n(words.begin() + kFirstWords, key.words.size(), key.words.begin());
+  std::copy_n(words.begin() + kFirstWords, 2 * pairs, key.words.begin());
+  key.end_bytes = end_bytes;
+}
+
+ExpandedKey& key_for(const std::array<std::uint64_t, 2>& seed, std::size_t bytes) noexcept {
+  ExpandedKey& key = cached_key<ExpandedKey, begin>(seed);
+  if (bytes >= key.end_bytes) [[unlikely]] {
+    expand(key, bytes);
+  }
+  return key;
 }
 
 }  // namespace
 
 const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept {
-  return cached_key<ExpandedKey, expand>(seed);
+  return key_for(seed, kHalfBytes + 1);
 }
 
 Digest digest(const std::array<std::uint64_t, 2>& seed, std::string_view text) noexcept {
-  return single_digest(cached_key<ExpandedKey, expand>(seed), text);
+  return single_digest(key_for(seed, text.size()), text);
 }
 
 Digest digest(const ExpandedKey& key, std::string_view text) noexcept { return single_digest(key, text); }
