@@ -1,11 +1,13 @@
 // The cuckoo filter beside the limit of the machine (two random cache lines per key, in as much memory), beside
-// efficient/cuckoofilter if it was found, and beside scalable-counting-bloom. Usage: cuckoo [ROUNDS [KEYS]]
+// FastFilter's if it was found (the original, efficient/cuckoofilter, with any number of buckets), and beside
+// scalable-counting-bloom. Usage: cuckoo [ROUNDS [KEYS]]
 //
 // All peers of a row run in turns in one process, and a figure is the median of its turns: compare ratios of one run.
 // Keys are 64-bit integers and hashing is included. Additions and removals keep the load at 0.95: each turn removes
 // keys and adds them again.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/peers/clock.hpp"
@@ -21,8 +24,12 @@
 #include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
-#ifdef MANKAI_CUCKOOFILTER
-#include "cuckoofilter.h"
+#ifdef MANKAI_FASTFILTER
+// The second header takes names from the first.
+// clang-format off
+#include <cuckoo/cuckoofilter.h>
+#include <cuckoo/cuckoofilter_stable.h>
+// clang-format on
 #endif
 
 namespace mankai::bench {
@@ -72,6 +79,16 @@ std::vector<std::uint64_t> members(std::uint64_t total, std::uint64_t turn) {
   return keys(turn * kTurn * 7919 % (total - kTurn));
 }
 std::vector<std::uint64_t> absent(std::uint64_t total, std::uint64_t turn) { return keys(total + turn * kTurn); }
+/// Either at random.
+std::vector<std::uint64_t> mixed(std::uint64_t total, std::uint64_t turn) {
+  auto made = members(total, turn);
+  std::ranges::transform(made, absent(total, turn), made.begin(),
+                         [](std::uint64_t member, std::uint64_t other) { return (member & 1U) != 0 ? member : other; });
+  return made;
+}
+using Queries = std::vector<std::uint64_t> (*)(std::uint64_t total, std::uint64_t turn);
+constexpr std::array<std::pair<const char*, Queries>, 3> kQueries{
+    {{"misses", absent}, {"hits", members}, {"mixed", mixed}}};
 
 /// Reads both lines of each key with as many in flight as our batches have, and nothing else.
 class TwoLines {
@@ -117,9 +134,9 @@ F filled(F filter, std::uint64_t total) {
 }
 
 template <class F>
-Runner single_lookups(const std::string& name, const F& filter, std::uint64_t total, bool hits) {
-  return {.name = name, .nanoseconds = [&filter, total, hits](std::uint64_t turn) {
-            const auto asked = hits ? members(total, turn) : absent(total, turn);
+Runner single_lookups(const std::string& name, const F& filter, std::uint64_t total, Queries queries) {
+  return {.name = name, .nanoseconds = [&filter, total, queries](std::uint64_t turn) {
+            const auto asked = queries(total, turn);
             const Hasher hash = filter.hasher();
             return time_per_key([&] {
               std::uint64_t found = 0;
@@ -132,9 +149,9 @@ Runner single_lookups(const std::string& name, const F& filter, std::uint64_t to
 }
 
 template <class F>
-Runner batch_lookups(const std::string& name, const F& filter, std::uint64_t total, bool hits) {
-  return {.name = name, .nanoseconds = [&filter, total, hits](std::uint64_t turn) {
-            const auto asked = hits ? members(total, turn) : absent(total, turn);
+Runner batch_lookups(const std::string& name, const F& filter, std::uint64_t total, Queries queries) {
+  return {.name = name, .nanoseconds = [&filter, total, queries](std::uint64_t turn) {
+            const auto asked = queries(total, turn);
             const auto outcomes = std::make_unique<bool[]>(kTurn);
             return time_per_key([&] {
               filter.may_contain(std::span<const std::uint64_t>(asked), std::span(outcomes.get(), kTurn));
@@ -203,8 +220,8 @@ void lookups_of_one_width(std::uint64_t total, std::uint32_t counts, std::uint32
                            return time_per_key([&] { sink = limit.ask(asked); });
                          }};
   const std::string row = std::to_string(filter.slot().bits()) + "-bit slots, " + std::to_string(total) + " keys";
-  race(row + ": misses", {two_lines, batch_lookups("batches", filter, total, false)}, rounds);
-  race(row + ": hits", {two_lines, batch_lookups("batches", filter, total, true)}, rounds);
+  race(row + ": misses", {two_lines, batch_lookups("batches", filter, total, absent)}, rounds);
+  race(row + ": hits", {two_lines, batch_lookups("batches", filter, total, members)}, rounds);
 }
 
 void grown(std::uint64_t rounds) {
@@ -217,40 +234,39 @@ void grown(std::uint64_t rounds) {
   std::printf("grown: %.1f bits per key, scalable-counting-bloom %.1f\n",
               static_cast<double>(cuckoo.cells_bytes()) * 8 / kTotal,
               static_cast<double>(counting.cells_bytes()) * 8 / kTotal);
-  for (const bool hits : {false, true}) {
-    const std::string row = std::string("5e6 keys grown from 1e5: ") + (hits ? "hits" : "misses");
+  for (const auto& [sort, queries] : kQueries) {
+    const std::string row = std::string("5e6 keys grown from 1e5: ") + sort;
     race(row + ", single",
-         {single_lookups("scalable-counting-bloom", counting, kTotal, hits),
-          single_lookups("cuckoo", cuckoo, kTotal, hits)},
+         {single_lookups("scalable-counting-bloom", counting, kTotal, queries),
+          single_lookups("cuckoo", cuckoo, kTotal, queries)},
          rounds);
     race(row + ", batches",
-         {batch_lookups("scalable-counting-bloom", counting, kTotal, hits),
-          batch_lookups("cuckoo", cuckoo, kTotal, hits)},
+         {batch_lookups("scalable-counting-bloom", counting, kTotal, queries),
+          batch_lookups("cuckoo", cuckoo, kTotal, queries)},
          rounds);
   }
 }
 
-#ifdef MANKAI_CUCKOOFILTER
-void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
-  const auto total = static_cast<std::uint64_t>(static_cast<double>(slots) * 0.95);
-  using Peer = cuckoofilter::CuckooFilter<std::uint64_t, 12>;
-  Peer peer(slots * 95 / 100);
+#ifdef MANKAI_FASTFILTER
+template <std::size_t kBits>
+void beside_fastfilter(std::uint64_t total, std::uint64_t rounds) {
+  cuckoofilter::CuckooFilterStable<std::uint64_t, kBits> peer(total);
   for (std::uint64_t i = 0; i < total; ++i) {
-    if (peer.Add(random_integer(i)) != cuckoofilter::Ok) {
-      std::printf("cuckoofilter refused key %llu\n", static_cast<unsigned long long>(i));
+    if (peer.Add(random_integer(i)) != cuckoofilter::Ok || peer.Contain(random_integer(i)) != cuckoofilter::Ok) {
+      std::printf("fastfilter refused or lost key %llu\n", static_cast<unsigned long long>(i));
       return;
     }
   }
-  Cuckoo plain = fixed(total, 0, 12);
-  Cuckoo counted = fixed(total, 2, 12);
-  std::printf("%llu keys: cuckoofilter %.2f, ours %.2f, with counts %.2f bits per key\n",
-              static_cast<unsigned long long>(total),
+  Cuckoo plain = fixed(total, 0, kBits);
+  Cuckoo counted = fixed(total, 2, kBits);
+  const std::string name = std::to_string(kBits) + " bits, " + std::to_string(total) + " keys";
+  std::printf("%s: fastfilter %.2f, ours %.2f, with counts %.2f bits per key\n", name.c_str(),
               static_cast<double>(peer.SizeInBytes()) * 8 / static_cast<double>(total),
               static_cast<double>(plain.cells_bytes()) * 8 / static_cast<double>(total),
               static_cast<double>(counted.cells_bytes()) * 8 / static_cast<double>(total));
-  for (const bool hits : {false, true}) {
-    const Runner theirs{.name = "cuckoofilter", .nanoseconds = [&](std::uint64_t turn) {
-                          const auto asked = hits ? members(total, turn) : absent(total, turn);
+  for (const auto& [sort, queries] : kQueries) {
+    const Runner theirs{.name = "fastfilter", .nanoseconds = [&](std::uint64_t turn) {
+                          const auto asked = queries(total, turn);
                           return time_per_key([&] {
                             std::uint64_t found = 0;
                             for (const std::uint64_t each : asked) {
@@ -259,14 +275,15 @@ void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
                             sink = found;
                           });
                         }};
-    race(std::to_string(total) + " keys: " + (hits ? "hits" : "misses"),
-         {theirs, single_lookups("single", plain, total, hits), single_lookups("single, counts", counted, total, hits),
-          batch_lookups("batches", plain, total, hits), batch_lookups("batches, counts", counted, total, hits)},
+    race(name + ": " + sort,
+         {theirs, single_lookups("single", plain, total, queries),
+          single_lookups("single, counts", counted, total, queries), batch_lookups("batches", plain, total, queries),
+          batch_lookups("batches, counts", counted, total, queries)},
          rounds);
   }
   for (const bool adds : {false, true}) {
     const Runner theirs = changes(
-        "cuckoofilter", total, adds,
+        "fastfilter", total, adds,
         [&peer](std::span<const std::uint64_t> changed) {
           for (const std::uint64_t each : changed) {
             sink = static_cast<std::uint64_t>(peer.Delete(each));
@@ -277,7 +294,7 @@ void beside_the_original(std::uint64_t slots, std::uint64_t rounds) {
             sink = static_cast<std::uint64_t>(peer.Add(each));
           }
         });
-    race(std::to_string(total) + " keys: " + (adds ? "additions" : "removals"),
+    race(name + ": " + (adds ? "additions" : "removals"),
          {theirs, single_changes("single", plain, total, adds), single_changes("single, counts", counted, total, adds),
           batch_changes("batches", plain, total, adds), batch_changes("batches, counts", counted, total, adds)},
          rounds);
@@ -292,14 +309,16 @@ int main(int count, char** arguments) {
   using namespace mankai::bench;
   const std::uint64_t rounds = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 101;
   const std::uint64_t most = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 100'000'000;
-#ifdef MANKAI_CUCKOOFILTER
-  for (const std::uint64_t slots : {1U << 16U, 1U << 20U, 1U << 23U, 1U << 26U}) {
-    if (slots <= most) {
-      beside_the_original(slots, rounds);
+#ifdef MANKAI_FASTFILTER
+  for (const std::uint64_t total : {100'000U, 1'000'000U, 10'000'000U}) {
+    if (total <= most) {
+      beside_fastfilter<8>(total, rounds);
+      beside_fastfilter<12>(total, rounds);
+      beside_fastfilter<16>(total, rounds);
     }
   }
 #else
-  std::printf("MISSING efficient/cuckoofilter: set CUCKOOFILTER_INCLUDE_DIR to the folder of cuckoofilter.h\n");
+  std::printf("MISSING\tfastfilter: no fastfilter_cpp was found; set FASTFILTER_DIR\n");
 #endif
   lookups_of_one_width(10'000'000, 4, 12, rounds);
   for (const auto& [counts, fingerprint] : {std::pair{0U, 8U}, {0U, 10U}, {0U, 12U}, {0U, 14U}, {4U, 12U}, {0U, 20U}}) {

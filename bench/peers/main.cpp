@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   PeerLists lists;
-  for (const auto add : {add_mankai, add_boost, add_rocksdb, add_limits, add_exact_sets}) {
+  for (const auto add : {add_mankai, add_boost, add_fastfilter, add_rocksdb, add_limits, add_exact_sets}) {
     add(lists);
   }
   const std::vector<Presence> all = presences(lists);

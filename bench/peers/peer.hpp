@@ -147,6 +147,7 @@ struct PeerLists {
 };
 void add_mankai(PeerLists& lists);
 void add_boost(PeerLists& lists);
+void add_fastfilter(PeerLists& lists);
 void add_rocksdb(PeerLists& lists);
 void add_exact_sets(PeerLists& lists);
 void add_limits(PeerLists& lists);
