@@ -85,6 +85,7 @@ class CuckooTable::Code {
   using Slots = cuckoo::Slots<slot_bits>;
   using Lanes = typename Slots::BucketLanes;
   using LowPlanes = typename Slots::LowPlanes;
+  using Bucket = typename Slots::Bucket;
   using LaneSet = std::uint32_t;
 
   /// A slot of the bucket with this low plane.
@@ -97,9 +98,7 @@ class CuckooTable::Code {
       : table_(table), dead_tag_(table.tag_mask_ == 0 ? 0 : tag_of(table.tick().value)) {}
 
   [[gnu::always_inline]] [[nodiscard]] Key key(Digest digest) const noexcept {
-    auto core = static_cast<std::uint32_t>(digest.value) & table_.core_mask_;
-    // The low bits of a fingerprint that is in are not 0, since a slot of 0 is free.
-    core |= static_cast<std::uint32_t>((core & 0xFFU) == 0);
+    const std::uint32_t core = core_of(digest);
     const Pair pair = pair_of(fastrange(digest.value, table_.first_buckets_), core);
     const std::uint64_t extension = digest.value >> kFirstExtensionBit;
     return {.low = {low_at(bucket_at(pair.top, extension)), low_at(bucket_at(pair.other_top, extension ^ pair.mask))},
@@ -114,14 +113,16 @@ class CuckooTable::Code {
 
   /// For many keys whose lines are there. Reading further planes of each would take longer, for absent keys 1.6 times.
   [[gnu::always_inline]] [[nodiscard]] bool contains(const Key& key) const noexcept {
-    return slot_bits == Slots::kLowBits && is_whole() ? contains_whole(key) : contains_known(key);
+    if (slot_bits == Slots::kLowBits && is_whole()) {
+      return contains_whole({.line = key.low[0], .place = 0}, {.line = key.low[1], .place = 0}, key.core,
+                            key.extension);
+    }
+    return contains_known(key);
   }
   /// The same as a function of its own: a function with the code of all widths would set up registers for each.
   [[gnu::noinline]] [[nodiscard]] bool contains_alone(const Key& key) const noexcept { return contains(key); }
   /// CuckooTable::may_contain for tables of this sort.
-  [[nodiscard]] decltype(CuckooTable::ask_) asking() const noexcept {
-    return is_whole() ? ask<&Code::contains_whole> : ask<&Code::contains_known>;
-  }
+  [[nodiscard]] decltype(CuckooTable::ask_) asking() const noexcept { return is_whole() ? ask<true> : ask<false>; }
 
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
     std::array<Key, kWindow> keys;
@@ -363,6 +364,11 @@ class CuckooTable::Code {
     return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
+  [[gnu::always_inline]] [[nodiscard]] std::uint32_t core_of(Digest digest) const noexcept {
+    const auto core = static_cast<std::uint32_t>(digest.value) & table_.core_mask_;
+    // The low bits of a fingerprint that is in are not 0, since a slot of 0 is free.
+    return core | static_cast<std::uint32_t>((core & 0xFFU) == 0);
+  }
   // Both buckets of a key in a table of level 0, and the mask by which their extension bits differ.
   struct Pair {
     std::uint64_t top;
@@ -413,9 +419,21 @@ class CuckooTable::Code {
   // Whether a slot matches a key if their fingerprints are equal.
   [[nodiscard]] bool is_whole() const noexcept { return !doubles && table_.tag_mask_ == 0; }
   // Compares everything, without a branch: half of the keys may be in, and one would be mispredicted.
-  [[gnu::always_inline]] [[nodiscard]] bool contains_whole(const Key& key) const noexcept {
-    const std::uint32_t meta = table_.meta_bits_;
-    return Slots::is_in_either(key.low[0], key.low[1], fingerprint_of(key, false) << meta, meta);
+  [[gnu::always_inline]] [[nodiscard]] bool contains_whole(Digest digest) const noexcept {
+    const std::uint32_t core = core_of(digest);
+    const Pair pair = pair_of(fastrange(digest.value, table_.first_buckets_), core);
+    return contains_whole(Slots::bucket_at(table_.cells_, pair.top), Slots::bucket_at(table_.cells_, pair.other_top),
+                          core, digest.value >> kFirstExtensionBit);
+  }
+  [[gnu::always_inline]] [[nodiscard]] bool contains_whole(const Bucket& first, const Bucket& second,
+                                                           std::uint32_t core, std::uint64_t extension) const noexcept {
+    std::uint32_t fingerprint = core;
+    std::uint64_t low_mask = table_.low_core_mask_;
+    if (table_.slot_.extension != 0) {
+      fingerprint |= beyond_core(extension, table_.slot_.extension);
+      low_mask = cuckoo::repeat_low(slot_bits, std::uint64_t{low_bits(table_.slot_.fingerprint)} << table_.meta_bits_);
+    }
+    return Slots::is_in_either(first, second, fingerprint << table_.meta_bits_, low_mask);
   }
   // Compares whole slots only where they are alike: each of them knows other bits.
   [[gnu::always_inline]] [[nodiscard]] bool contains_known(const Key& key) const noexcept {
@@ -430,11 +448,11 @@ class CuckooTable::Code {
            ((alike & (alike - 1)) != 0 && is_any_match(table_, key, alike));
   }
   // Asks again while a writer moves slots or time passes.
-  template <bool (Code::*contains)(const Key&) const noexcept>
+  template <bool whole>
   [[nodiscard]] static bool ask(const CuckooTable& table, Digest digest) noexcept {
     const std::uint64_t moves = table.moves_.now();
     const Code code(table);
-    const bool is_found = (code.*contains)(code.key(digest));
+    const bool is_found = whole ? code.contains_whole(digest) : code.contains_known(code.key(digest));
     // Moves first, since the answer cannot be predicted.
     return table.moves_.now() == moves || is_found ? is_found : table.ask_(table, digest);
   }
