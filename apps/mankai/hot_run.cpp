@@ -308,7 +308,7 @@ class HotRun {
     report.add("lambda", decay.lambda());
     report.add("epoch_seconds", std::chrono::duration<double>(decay.epoch).count());
     report.add("rate_unit", std::string("per hour"));
-    report.add("rounding", std::string(kCountRoundingNames[static_cast<std::size_t>(hot_.filter().rounding())]));
+    report.add("rounding", std::string(name(hot_.filter().rounding())));
     report.add("memory_bytes", std::uint64_t{hot_.filter().image_bytes()});
     report.add("lines", lines.lines);
     report.add("malformed", lines.malformed);

@@ -77,6 +77,14 @@ Result<OptionTexts> normalize_options(const OptionTexts& texts) {
   return texts_of<K>(options);
 }
 
+/// The names of a choice's values, which `name` returns.
+template <const auto& values>
+inline constexpr auto kNamesOf = [] {
+  std::array<std::string_view, values.size()> names{};
+  std::ranges::transform(values, names.begin(), [](auto value) { return name(value); });
+  return names;
+}();
+
 template <class Options, auto member>
 using MemberType = std::remove_cvref_t<decltype(std::declval<Options&>().*member)>;
 
@@ -169,30 +177,27 @@ constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view
               }};
 }
 
-/// One of several values: `values` is an array of them, the default first, `names` an array of their names.
-template <class Options, auto member, const auto& values, const auto& names>
-constexpr OptionOf<Options> choice_option(std::string_view name, std::string_view value, std::string_view help) {
-  return {.text = {.name = name, .value = value, .choices = names, .help = help},
+/// One of several values: `values` is an array of them, the default first, whose names `name` returns.
+template <class Options, auto member, const auto& values>
+constexpr OptionOf<Options> choice_option(std::string_view word, std::string_view value, std::string_view help) {
+  return {.text = {.name = word, .value = value, .choices = detail::kNamesOf<values>, .help = help},
           .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-            const auto found = std::ranges::find(names, text);
-            if (found == names.end()) {
+            constexpr const auto& kNames = detail::kNamesOf<values>;
+            const auto found = std::ranges::find(kNames, text);
+            if (found == kNames.end()) {
               std::string known;
-              for (const std::string_view& each : names) {
-                known += (known.empty() ? "" : &each == &names.back() ? " or " : ", ") + std::string(each);
+              for (const std::string_view& each : kNames) {
+                known += (known.empty() ? "" : &each == &kNames.back() ? " or " : ", ") + std::string(each);
               }
               return detail::bad(what, text, known);
             }
-            options.*member = values[static_cast<std::size_t>(found - names.begin())];
+            options.*member = values[static_cast<std::size_t>(found - kNames.begin())];
             return {};
           },
           .write =
               [](const Options& options) {
                 const Options standard;
-                if (options.*member == standard.*member) {
-                  return std::string();
-                }
-                const auto found = std::ranges::find(values, options.*member);
-                return std::string(names[static_cast<std::size_t>(found - values.begin())]);
+                return std::string(options.*member == standard.*member ? "" : name(options.*member));
               }};
 }
 

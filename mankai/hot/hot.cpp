@@ -85,10 +85,8 @@ Result<void> check_request_fits(const std::string& path, const DecayedTop& filte
                                        words_of(request.decay.value_or(decay), request.window.value_or(Duration())));
   }
   if (differs(request.rounding, filter.rounding())) {
-    const auto name = [](CountRounding rounding) {
-      return std::string(kCountRoundingNames[static_cast<std::size_t>(rounding)]);
-    };
-    return created_otherwise(path, "with " + name(filter.rounding()) + " counts, requested " + name(*request.rounding));
+    return created_otherwise(path, "with " + std::string(name(filter.rounding())) + " counts, requested " +
+                                       std::string(name(*request.rounding)));
   }
   MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
   if (!is_sized_so) {

@@ -29,10 +29,6 @@ Result<void> check_shape(const Bloom::Params& params, std::uint64_t cells_bytes)
 
 }  // namespace
 
-std::string_view name(BloomAddressing addressing) noexcept {
-  return addressing == BloomAddressing::range ? "range" : "fields";
-}
-
 Result<Bloom> Bloom::create(const Options& options) {
   const SizeRequest request{.keys = options.keys, .fpr = options.fpr};
   const bool by_fields = options.addressing == BloomAddressing::fields;

@@ -53,7 +53,9 @@ struct ClassicLayout {
 enum class BloomAddressing : std::uint8_t { range = 0, fields = 1 };
 
 /// The name used in specs.
-[[nodiscard]] std::string_view name(BloomAddressing addressing) noexcept;
+[[nodiscard]] constexpr std::string_view name(BloomAddressing addressing) noexcept {
+  return addressing == BloomAddressing::range ? "range" : "fields";
+}
 
 /// See the top of this file, and concepts.hpp for common members. Cost: up to k cache lines per key.
 class Bloom : public BitFilter<Bloom, ClassicLayout> {

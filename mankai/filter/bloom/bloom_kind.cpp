@@ -10,7 +10,6 @@ namespace mankai {
 namespace {
 
 constexpr std::array kAddressings = {BloomAddressing::range, BloomAddressing::fields};
-constexpr std::array<std::string_view, 2> kAddressingNames = {"range", "fields"};
 
 struct BloomOptions {
   std::uint32_t k = 0;
@@ -25,7 +24,7 @@ struct BloomKind : KindDefaults {
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
-      choice_option<Options, &Options::addressing, kAddressings, kAddressingNames>(
+      choice_option<Options, &Options::addressing, kAddressings>(
           "addressing", "MODE",
           "How bit positions are derived: range, or fields, the white paper's bit fields of one long hash in an array "
           "of a power of two [default: range].")};

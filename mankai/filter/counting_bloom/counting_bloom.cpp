@@ -111,15 +111,6 @@ KeyCount count_of(std::uint32_t smallest) noexcept {
 
 }  // namespace
 
-std::string_view name(CountingLayout layout) noexcept {
-  switch (layout) {
-    case CountingLayout::blocked: return "blocked";
-    case CountingLayout::partitioned: return "partitioned";
-    case CountingLayout::dablooms: return "dablooms";
-  }
-  return "";
-}
-
 CountingBloom::CountingBloom(Image source, const Params& params) noexcept
     : FlatFilter(std::move(source)),
       words_(image().words().data()),

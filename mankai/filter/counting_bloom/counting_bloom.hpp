@@ -48,7 +48,11 @@ namespace mankai {
 enum class CountingLayout : std::uint8_t { blocked = 0, partitioned = 1, dablooms = 2 };
 
 /// The name used in specs.
-[[nodiscard]] std::string_view name(CountingLayout layout) noexcept;
+[[nodiscard]] constexpr std::string_view name(CountingLayout layout) noexcept {
+  return layout == CountingLayout::blocked       ? "blocked"
+         : layout == CountingLayout::partitioned ? "partitioned"
+                                                 : "dablooms";
+}
 
 /// See the top of this file, and concepts.hpp for common members. Cost: one cache line per key, or k in the other
 /// layouts.

@@ -9,11 +9,10 @@ namespace mankai {
 
 inline constexpr std::array kCountingLayouts = {CountingLayout::blocked, CountingLayout::partitioned,
                                                 CountingLayout::dablooms};
-inline constexpr std::array<std::string_view, 3> kCountingLayoutNames = {"blocked", "partitioned", "dablooms"};
 
 template <class Options>
 constexpr OptionOf<Options> layout_option() {
-  return choice_option<Options, &Options::layout, kCountingLayouts, kCountingLayoutNames>(
+  return choice_option<Options, &Options::layout, kCountingLayouts>(
       "layout", "LAYOUT",
       "Where the counters of a key are: blocked, all in one cache line; partitioned, the classic layout, which takes "
       "fewer bits and several times as long; dablooms, which `mankai import dablooms` creates, not for new filters "

@@ -59,6 +59,9 @@ namespace mankai {
 enum class CountRounding : std::uint8_t { strict, balanced };
 /// The names used in specs.
 inline constexpr std::array<std::string_view, 2> kCountRoundingNames = {"strict", "balanced"};
+[[nodiscard]] constexpr std::string_view name(CountRounding rounding) noexcept {
+  return kCountRoundingNames[static_cast<std::size_t>(rounding)];
+}
 
 /// See the top of this file, and concepts.hpp for common members. Cost: a cache line for a key in the table and two of
 /// its name, two more than the first for another key. Threads: const calls are safe together; changes need the filter

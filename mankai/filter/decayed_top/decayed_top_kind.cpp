@@ -31,7 +31,7 @@ struct DecayedTopKind : KindDefaults {
       bytes_limit_option<Options>(),
       number_option<Options, &Options::names, 1, kMostNames>(
           "names", "N", "Number of keys of 48 bytes stored by name [default: what an eighth of the memory holds]."),
-      choice_option<Options, &Options::rounding, kRoundings, kCountRoundingNames>(
+      choice_option<Options, &Options::rounding, kRoundings>(
           "rounding", "ROUNDING",
           "How counts are rounded: strict, never below the truth; balanced, with half of the error, some too low "
           "[default: strict]."),
@@ -73,8 +73,7 @@ struct DecayedTopKind : KindDefaults {
     } else {
       describe_decay(filter.decay(), info);
     }
-    info.fields.push_back(
-        {"rounding", "counts", std::string(kCountRoundingNames[static_cast<std::size_t>(filter.rounding())])});
+    info.fields.push_back({"rounding", "counts", std::string(name(filter.rounding()))});
     info.fields.push_back({"names", "keys by name", filter.names()});
     info.fields.push_back({"names_capacity", "room for names of 48 bytes", filter.names_capacity()});
     info.fields.push_back({"late_records", "late keys", filter.late_records()});

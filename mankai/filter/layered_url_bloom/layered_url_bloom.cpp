@@ -241,10 +241,6 @@ class Window {
 
 }  // namespace
 
-std::string_view name(UrlLayering layering) noexcept {
-  return layering == UrlLayering::repaired ? "repaired" : "faithful";
-}
-
 Result<UrlLevel> UrlLevel::from_image(Image source) {
   auto filter = Bloom::from_image(std::move(source));
   return filter ? Result<UrlLevel>(UrlLevel(std::move(*filter))) : std::unexpected(filter.error());

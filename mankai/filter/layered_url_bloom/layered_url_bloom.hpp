@@ -50,7 +50,9 @@ namespace mankai {
 enum class UrlLayering : std::uint8_t { repaired = 0, faithful = 1 };
 
 /// The name used in specs.
-[[nodiscard]] std::string_view name(UrlLayering layering) noexcept;
+[[nodiscard]] constexpr std::string_view name(UrlLayering layering) noexcept {
+  return layering == UrlLayering::repaired ? "repaired" : "faithful";
+}
 
 /// A classic filter whose cells can also be addressed one by one.
 class UrlLevel : public Bloom {

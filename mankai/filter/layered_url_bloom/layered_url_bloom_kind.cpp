@@ -5,7 +5,6 @@ namespace mankai {
 namespace {
 
 constexpr std::array kLayerings = {UrlLayering::repaired, UrlLayering::faithful};
-constexpr std::array<std::string_view, 2> kLayeringNames = {"repaired", "faithful"};
 
 struct LayeredUrlBloomOptions {
   std::uint32_t levels = LayeredUrlBloom::kDefaultLevels;
@@ -22,7 +21,7 @@ struct LayeredUrlBloomKind : KindDefaults {
       number_option<Options, &Options::levels, 1, Filter::kMaxLevels>(
           "levels", "N",
           "Largest number of path levels with an array of their own; deeper segments share the last one [default: 8]."),
-      choice_option<Options, &Options::layering, kLayerings, kLayeringNames>(
+      choice_option<Options, &Options::layering, kLayerings>(
           "layering", "MODE",
           "What the arrays of levels hold: repaired, or faithful to the paper, which answers yes for some URLs that "
           "were never added [default: repaired].")};

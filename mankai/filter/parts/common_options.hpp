@@ -103,7 +103,7 @@ constexpr OptionOf<Options> tightening_option() {
 }
 template <class Options>
 constexpr OptionOf<Options> bound_option() {
-  return choice_option<Options, &Options::bound, kFprBounds, kFprBoundNames>(
+  return choice_option<Options, &Options::bound, kFprBounds>(
       "bound", "WHAT",
       "What the rate bounds: total, the whole filter however far it grows; gradual, the same, in less memory after "
       "eight doublings or at rates below 0.01%, else in more; or first, its first sub-filter only [default: total].");

@@ -9,14 +9,12 @@ namespace mankai {
 
 inline constexpr std::array kDecayPolicies = {DecayPolicy::fixed_point, DecayPolicy::floor, DecayPolicy::ceil,
                                               DecayPolicy::stochastic};
-inline constexpr std::array<std::string_view, 4> kDecayPolicyNames = {"fixed-point", "floor", "ceil", "stochastic"};
 /// Policies of kinds with integer counters.
 inline constexpr std::array kWholePolicies = {DecayPolicy::floor, DecayPolicy::ceil};
-inline constexpr std::array<std::string_view, 2> kWholePolicyNames = {"floor", "ceil"};
 
-template <class Options, const auto& policies, const auto& names>
+template <class Options, const auto& policies>
 constexpr OptionOf<Options> policy_option() {
-  return choice_option<Options, &Options::policy, policies, names>(
+  return choice_option<Options, &Options::policy, policies>(
       "policy", "POLICY",
       "How a decayed count is rounded: fixed-point, up, with fraction bits, so that it is never too low; floor, as in "
       "the paper; ceil; stochastic, right on average [default: fixed-point; floor for pooled and tiered counts, which "

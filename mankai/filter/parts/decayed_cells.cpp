@@ -214,17 +214,6 @@ kernel::Rounding rounding_of(DecayPolicy policy) noexcept {
 
 }  // namespace
 
-std::string_view name(DecayPolicy policy) noexcept {
-  switch (policy) {
-    case DecayPolicy::fixed_point: return "fixed-point";
-    case DecayPolicy::floor: return "floor";
-    case DecayPolicy::ceil: return "ceil";
-    default: return "stochastic";
-  }
-}
-
-std::string_view name(IncrementRule rule) noexcept { return rule == IncrementRule::all ? "all" : "minimum"; }
-
 std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept {
   if (lambda_q32 >= kLambdaOne) {
     return 0;

@@ -7,6 +7,8 @@
 ///
 /// A cell of 8, 16 or 32 bits holds a count in units of 2^-fraction_bits. The owner of the words keeps the tick.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -34,8 +36,12 @@ enum class IncrementRule : std::uint8_t {
 };
 
 /// The names used in specs.
-[[nodiscard]] std::string_view name(DecayPolicy policy) noexcept;
-[[nodiscard]] std::string_view name(IncrementRule rule) noexcept;
+[[nodiscard]] constexpr std::string_view name(DecayPolicy policy) noexcept {
+  return std::array{"fixed-point", "floor", "ceil", "stochastic"}[static_cast<std::size_t>(policy)];
+}
+[[nodiscard]] constexpr std::string_view name(IncrementRule rule) noexcept {
+  return rule == IncrementRule::all ? "all" : "minimum";
+}
 
 /// Shape and rules of the cells.
 struct DecayedShape {

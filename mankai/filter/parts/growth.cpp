@@ -33,8 +33,6 @@ double exact_fpr(double fpr_target, const Growth& growth, std::uint64_t generati
 
 }  // namespace
 
-std::string_view name(FprBound bound) noexcept { return kFprBoundNames[static_cast<std::size_t>(bound)]; }
-
 Result<void> check_growth(const Growth& growth) {
   if (growth.factor == 0 || growth.factor > Growth::kMaxFactor) {
     return fail(ErrorCode::invalid_argument, "a growth of " + std::to_string(growth.factor) +

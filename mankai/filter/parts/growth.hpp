@@ -29,10 +29,12 @@ enum class FprBound : std::uint8_t {
   gradual = 2,  ///< the whole filter; the rates fall more slowly, for filters that grow a hundredfold and more
 };
 
-/// All of them, in the order of their values, and their names in specs.
+/// All of them, in the order of their values.
 inline constexpr std::array kFprBounds = {FprBound::total, FprBound::first, FprBound::gradual};
-inline constexpr std::array<std::string_view, 3> kFprBoundNames = {"total", "first", "gradual"};
-[[nodiscard]] std::string_view name(FprBound bound) noexcept;
+/// The name used in specs.
+[[nodiscard]] constexpr std::string_view name(FprBound bound) noexcept {
+  return bound == FprBound::total ? "total" : bound == FprBound::first ? "first" : "gradual";
+}
 
 inline constexpr double kMinSliceFpr = 1e-8;
 inline constexpr double kMinGradualFpr = 1e-12;

@@ -8,7 +8,6 @@ namespace mankai {
 namespace {
 
 constexpr std::array kRules = {IncrementRule::all, IncrementRule::minimum};
-constexpr std::array<std::string_view, 2> kRuleNames = {"all", "minimum"};
 constexpr unsigned kPlannedBits = 32;
 
 struct TimeDecayingCountsOptions : DecayOptions {
@@ -32,8 +31,8 @@ struct TimeDecayingCountsKind : KindDefaults {
       epoch_option<Options>(),
       bytes_limit_option<Options>(),
       width_option<Options>(),
-      policy_option<Options, kDecayPolicies, kDecayPolicyNames>(),
-      choice_option<Options, &Options::rule, kRules, kRuleNames>(
+      policy_option<Options, kDecayPolicies>(),
+      choice_option<Options, &Options::rule, kRules>(
           "rule", "RULE",
           "Which counters of a key are incremented: all, as in the paper, or minimum, only the smallest, which has a "
           "smaller error [default: all]."),

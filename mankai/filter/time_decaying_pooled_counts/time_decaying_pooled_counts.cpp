@@ -80,15 +80,6 @@ probes::CellSequence gate_positions(Digest digest) noexcept {
 
 }  // namespace
 
-std::string_view name(PoolLookup lookup) noexcept {
-  constexpr std::array<std::string_view, 3> kNames = {"hash", "links", "array"};
-  return kNames[static_cast<std::size_t>(lookup)];
-}
-
-std::string_view name(OverflowRule rule) noexcept { return rule == OverflowRule::all ? "all" : "per-counter"; }
-
-std::string_view name(EmptyPool policy) noexcept { return policy == EmptyPool::grow ? "grow" : "saturate"; }
-
 TimeDecayingPooledCounts::TimeDecayingPooledCounts(Image source) noexcept : DecayingCounts(std::move(source)) {
   const Params stored = params();
   k_ = stored.k;

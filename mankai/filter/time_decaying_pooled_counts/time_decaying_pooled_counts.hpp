@@ -56,9 +56,15 @@ enum class OverflowRule : std::uint8_t { per_counter = 0, all = 1 };
 enum class EmptyPool : std::uint8_t { grow = 0, saturate = 1 };
 
 /// The names used in specs.
-[[nodiscard]] std::string_view name(PoolLookup lookup) noexcept;
-[[nodiscard]] std::string_view name(OverflowRule rule) noexcept;
-[[nodiscard]] std::string_view name(EmptyPool policy) noexcept;
+[[nodiscard]] constexpr std::string_view name(PoolLookup lookup) noexcept {
+  return lookup == PoolLookup::hash ? "hash" : lookup == PoolLookup::links ? "links" : "array";
+}
+[[nodiscard]] constexpr std::string_view name(OverflowRule rule) noexcept {
+  return rule == OverflowRule::all ? "all" : "per-counter";
+}
+[[nodiscard]] constexpr std::string_view name(EmptyPool policy) noexcept {
+  return policy == EmptyPool::grow ? "grow" : "saturate";
+}
 
 /// See the top of this file, and concepts.hpp for common members. Cost: k cache lines per key, and one more per counter
 /// with extra digits; `advance` a pass over the cells. Threads: any number of readers, or one writer alone.

@@ -7,11 +7,8 @@ namespace mankai {
 namespace {
 
 constexpr std::array kLookups = {PoolLookup::hash, PoolLookup::links, PoolLookup::array};
-constexpr std::array<std::string_view, 3> kLookupNames = {"hash", "links", "array"};
 constexpr std::array kOverflows = {OverflowRule::per_counter, OverflowRule::all};
-constexpr std::array<std::string_view, 2> kOverflowNames = {"per-counter", "all"};
 constexpr std::array kWhenEmpty = {EmptyPool::grow, EmptyPool::saturate};
-constexpr std::array<std::string_view, 2> kWhenEmptyNames = {"grow", "saturate"};
 
 struct TimeDecayingPooledCountsOptions : DecayOptions {
   std::uint32_t k = 0;
@@ -34,19 +31,19 @@ struct TimeDecayingPooledCountsKind : KindDefaults {
       half_life_option<Options>(),
       lambda_option<Options>(),
       epoch_option<Options>(),
-      policy_option<Options, kWholePolicies, kWholePolicyNames>(),
+      policy_option<Options, kWholePolicies>(),
       counters_option<Options>(),
       ratio_option<Options, &Options::pool_share, 7>("pool-share", "SHARE",
                                                      "Digits in the pool per counter, 0 to 7 [default: 0.5]."),
-      choice_option<Options, &Options::lookup, kLookups, kLookupNames>(
+      choice_option<Options, &Options::lookup, kLookups>(
           "lookup", "LOOKUP",
           "How a counter finds its digits in the pool: by a compact hash, two-way links, or an array of links "
           "[default: hash]."),
-      choice_option<Options, &Options::overflow, kOverflows, kOverflowNames>(
+      choice_option<Options, &Options::overflow, kOverflows>(
           "overflow", "RULE",
           "Which counters of a key carry into the pool: each one that is full, or none until all are [default: "
           "per-counter]."),
-      choice_option<Options, &Options::when_empty, kWhenEmpty, kWhenEmptyNames>(
+      choice_option<Options, &Options::when_empty, kWhenEmpty>(
           "when-empty", "WHAT", "What happens when the pool is empty: it grows, or counters saturate [default: grow]."),
       flag_option<Options, &Options::gate>("gate",
                                            "Put a Bloom filter in front, as in the paper; keys never expire from it.")};

@@ -95,10 +95,6 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
 
 }  // namespace
 
-std::string_view name(RemainderRule rule) noexcept {
-  return rule == RemainderRule::both_ways ? "both-ways" : "downwards";
-}
-
 TimeDecayingTieredCounts::TimeDecayingTieredCounts(Image source, const Params& params) noexcept
     : DecayingCounts(std::move(source)),
       lambda_q32_(params.lambda_q32),

@@ -60,7 +60,9 @@ enum class RemainderRule : std::uint8_t {
 };
 
 /// The name used in specs.
-[[nodiscard]] std::string_view name(RemainderRule rule) noexcept;
+[[nodiscard]] constexpr std::string_view name(RemainderRule rule) noexcept {
+  return rule == RemainderRule::both_ways ? "both-ways" : "downwards";
+}
 
 /// See the top of this file, and concepts.hpp for common members. Cost: k · 32 / w cache lines per key, of which all
 /// but k are nearly always in the cache. `advance` passes over the cells, and per epoch over the counters below each

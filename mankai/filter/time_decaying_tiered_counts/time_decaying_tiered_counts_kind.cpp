@@ -7,7 +7,6 @@ namespace mankai {
 namespace {
 
 constexpr std::array kRemainders = {RemainderRule::both_ways, RemainderRule::downwards};
-constexpr std::array<std::string_view, 2> kRemainderNames = {"both-ways", "downwards"};
 constexpr std::uint32_t kDefaultWidth = 4;
 
 struct TimeDecayingTieredCountsOptions : DecayOptions {
@@ -30,12 +29,12 @@ struct TimeDecayingTieredCountsKind : KindDefaults {
       lambda_option<Options>(),
       epoch_option<Options>(),
       width_option<Options>(),
-      policy_option<Options, kWholePolicies, kWholePolicyNames>(),
+      policy_option<Options, kWholePolicies>(),
       counters_option<Options>(),
       number_option<Options, &Options::shrink_bits, 0, 8>(
           "shrink-bits", "A",
           "Each tier has 2 to the power of A times fewer counters than the one below, 0 to 8 [default: 2]."),
-      choice_option<Options, &Options::remainder, kRemainders, kRemainderNames>(
+      choice_option<Options, &Options::remainder, kRemainders>(
           "remainder", "RULE",
           "What happens to the part of a decayed counter that its tier cannot hold: see the kind's page [default: "
           "both-ways].")};

@@ -231,7 +231,7 @@ Answer hot_info(Call& call) {
                             {"Epoch", std::chrono::duration<double>(filter.epoch()).count()},
                             {"Window", std::chrono::duration<double>(filter.window()).count()},
                             {"Size", lookup.found()->memory_bytes()},
-                            {"Rounding", kCountRoundingNames[static_cast<std::size_t>(filter.rounding())]},
+                            {"Rounding", name(filter.rounding())},
                             {"Room for names", filter.names_capacity()},
                             {"Names", filter.names()},
                             {"Events", filter.keys_inserted()},

@@ -137,7 +137,7 @@ void replicate_creation(const Call& call, const HotSettings& settings) {
   const NumberText lambda = number_text(settings.decay.lambda());
   const NumberText fpr = number_text(settings.fpr);
   const HashText hash = hash_text(settings.hash);
-  const char* const rounding = kCountRoundingNames[static_cast<std::size_t>(settings.rounding)].data();
+  const char* const rounding = name(settings.rounding).data();
   const std::string epoch = to_text(settings.decay.epoch);
   const std::string window = to_text(settings.window);
   const std::string size = std::to_string(settings.bytes != 0 ? settings.bytes : settings.capacity_keys);
