@@ -4,7 +4,6 @@
 // Whatever the reader takes lies within the journal, in order, and follows what came before; and it says where the
 // records end, or that they are damaged.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

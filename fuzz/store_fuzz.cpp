@@ -11,7 +11,6 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mankai/base/assert.hpp"

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/takeover/count_min.hpp"

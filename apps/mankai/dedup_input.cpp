@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "mankai/input/time_text.hpp"
 

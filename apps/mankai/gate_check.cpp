@@ -1,7 +1,6 @@
 #include <span>
 
 #include "apps/mankai/input.hpp"
-#include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"

@@ -2,7 +2,6 @@
 
 /// The file that says from which lists `guard update` makes a guard (docs/guard.md).
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "apps/mankai/guard_sources.hpp"
 #include "mankai/base/error.hpp"

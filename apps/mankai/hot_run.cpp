@@ -11,7 +11,6 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
-#include "apps/mankai/store_options.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 #include "mankai/input/time_text.hpp"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "apps/mankai/output.hpp"
-#include "apps/mankai/signals.hpp"
 #include "mankai/filter/spec.hpp"
 
 namespace mankai::command {

@@ -3,7 +3,6 @@
 #include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommand.hpp"
 #include "apps/mankai/subcommands.hpp"

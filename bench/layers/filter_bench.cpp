@@ -1,6 +1,5 @@
 #include <cstdio>
 #include <string>
-#include <variant>
 
 #include "bench/layers/support.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"

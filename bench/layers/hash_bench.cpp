@@ -1,4 +1,3 @@
-#include <array>
 #include <string_view>
 
 #include "bench/layers/support.hpp"

@@ -2,7 +2,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,3 @@
-#include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <utility>

@@ -1,5 +1,3 @@
-#include <cstring>
-#include <string>
 #include <utility>
 
 #include "mankai/c/detail/arguments.hpp"

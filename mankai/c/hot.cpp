@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <shared_mutex>
-#include <span>
 #include <utility>
 
 #include "mankai/c/detail/arguments.hpp"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/filter_handle.hpp"

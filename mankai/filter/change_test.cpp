@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
-#include <set>
 
 #include "tests/support/image_edit.hpp"
 #include "tests/support/requests.hpp"

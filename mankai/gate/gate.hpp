@@ -22,7 +22,6 @@
 /// Hold does so within one process. docs/gate.md has the order of writes for each.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory_resource>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "mankai/input/time_text.hpp"
-
 namespace mankai {
 namespace {
 

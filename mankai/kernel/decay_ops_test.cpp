@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <ranges>
-#include <string>
 #include <vector>
 
 #include "mankai/hash/hasher.hpp"

@@ -13,7 +13,6 @@
 /// Only the log is stored; open() fills the filter from it. So a crash loses uncommitted keys at most.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

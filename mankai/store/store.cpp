@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/load_store.hpp"
 #include "mankai/store/detail/shared_file.hpp"
 #include "mankai/store/detail/store_file.hpp"

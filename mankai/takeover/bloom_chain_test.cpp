@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mankai/takeover/dump.hpp"
 #include "mankai/takeover/takeover_test_support.hpp"

@@ -8,7 +8,6 @@
 /// Source:  [Cormode2005]; redisbloom-takeover.md §1 and §4, and fixtures of RedisBloom 2.8.20. The rules of 8.12 were
 /// read, not seen.
 
-#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <span>

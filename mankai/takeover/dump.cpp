@@ -1,6 +1,5 @@
 #include "mankai/takeover/dump.hpp"
 
-#include <new>
 #include <string>
 #include <utility>
 

@@ -1,10 +1,7 @@
 #include "mankai/takeover/heavy_keeper.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "mankai/base/assert.hpp"

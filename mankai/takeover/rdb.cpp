@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 #include "mankai/base/assert.hpp"
 #include "mankai/hash/crc.hpp"

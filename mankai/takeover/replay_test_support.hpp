@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mankai/takeover/count_min.hpp"

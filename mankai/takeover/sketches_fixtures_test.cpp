@@ -2,7 +2,6 @@
 /// loaded from its DUMP payload: both must have its facts, before and after the commands that follow.
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 

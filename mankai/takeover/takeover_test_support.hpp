@@ -6,7 +6,6 @@
 #include <sodium.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "mankai/url/ladders.hpp"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace mankai::url {

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 

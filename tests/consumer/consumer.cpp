@@ -1,7 +1,6 @@
 // What a user's program looks like: compiled with plain -O2 against the installed tree.
 #include <cstdint>
 #include <cstdio>
-#include <string_view>
 #include <vector>
 
 #include <mankai/mankai.hpp>

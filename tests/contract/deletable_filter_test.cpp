@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "tests/support/every_kind.hpp"
-#include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {

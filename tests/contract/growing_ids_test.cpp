@@ -14,7 +14,6 @@
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
-#include "tests/support/counting_memory.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 #include <vector>
 
 #include "tests/support/every_kind.hpp"
-#include "tests/support/outcomes.hpp"
 
 namespace mankai::test {
 namespace {

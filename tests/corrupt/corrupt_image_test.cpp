@@ -19,7 +19,6 @@
 #include "tests/corrupt/forgery_test_support.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/every_kind.hpp"
-#include "tests/support/outcomes.hpp"
 #include "tests/support/sampled.hpp"
 
 namespace mankai::test::corrupt::image {

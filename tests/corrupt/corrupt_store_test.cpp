@@ -11,20 +11,15 @@
 // the disk, and the store goes on afterwards.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <optional>
 
 #include "mankai/file/file.hpp"
 #include "mankai/store/detail/load_store.hpp"
-#include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/journal_reader.hpp"
-#include "mankai/store/store_footer.hpp"
 #include "mankai/store/store_footer_format.hpp"
 #include "tests/support/files_in_memory.hpp"
 #include "tests/support/memory_files.hpp"

@@ -10,14 +10,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 
-#include "mankai/file/file.hpp"
-#include "mankai/store/filter_file.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
 

@@ -14,14 +14,11 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <thread>
 
 #include "mankai/gate/database/gate_build.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
-#include "mankai/gate/database/source_settings.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "tests/gate/postgres_server.hpp"
 

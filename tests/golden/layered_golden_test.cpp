@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <span>
 #include <string>
 #include <string_view>
 

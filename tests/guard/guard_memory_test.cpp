@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <set>
 #include <string>
 

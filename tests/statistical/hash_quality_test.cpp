@@ -3,16 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
-#include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "tests/statistical/bounds.hpp"
 #include "tests/support/filter_request.hpp"

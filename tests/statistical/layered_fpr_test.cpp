@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"

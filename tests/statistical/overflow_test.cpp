@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <span>
-#include <vector>
 
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"

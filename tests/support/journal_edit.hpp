@@ -2,12 +2,10 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "mankai/store/journal_format.hpp"
 #include "mankai/store/store_footer_format.hpp"

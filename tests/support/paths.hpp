@@ -2,10 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "mankai/base/assert.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "apps/mankai-lab/demo/plot.hpp"
 #include "apps/mankai/report.hpp"

@@ -12,7 +12,6 @@
 #include "apps/mankai-lab/demo/recency.hpp"
 #include "apps/mankai/report.hpp"
 #include "lab/exact_sets.hpp"
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/url/canonical_url.hpp"
 

@@ -1,7 +1,5 @@
 #include "mankai/c/detail/arguments.hpp"
 
-#include <cstring>
-
 namespace mankai::c {
 namespace {
 

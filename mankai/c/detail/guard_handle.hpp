@@ -1,7 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <utility>
 #include <variant>

@@ -2,7 +2,6 @@
 
 /// Results of the library as the C interface's own.
 
-#include <algorithm>
 #include <vector>
 
 #include "mankai/c/detail/arguments.hpp"

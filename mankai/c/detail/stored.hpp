@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
-#include <string_view>
 
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/store/store.hpp"

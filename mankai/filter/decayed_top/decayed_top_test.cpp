@@ -17,7 +17,6 @@
 #include "mankai/hot/exact_decayed_counts.hpp"
 #include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
-#include "tests/support/outcomes.hpp"
 
 namespace mankai::test {
 namespace {

@@ -10,7 +10,6 @@
 /// The directory finds the record of a slot by linear probing. A record without a slot is garbage until the arena is
 /// compacted.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

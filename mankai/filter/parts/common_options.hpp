@@ -2,7 +2,6 @@
 
 /// Options with the same name, text and meaning in several kinds.
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include "mankai/filter/parts/plan_rows.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -21,7 +21,6 @@
 /// Source:  [Cheng2005] §4.1, "free counter pool" and "lookup table". The paper does not say how the table is searched,
 ///          nor its cost, which decides whether anything is saved: docs/filters/time_decaying_pooled_counts.md.
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 

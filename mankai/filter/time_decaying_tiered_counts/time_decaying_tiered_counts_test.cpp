@@ -11,7 +11,6 @@
 
 #include "mankai/filter/parts/whole_decay.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
-#include "mankai/hash/probes.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/random.hpp"
 

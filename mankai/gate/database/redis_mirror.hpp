@@ -6,11 +6,9 @@
 ///     mankai::RedisMirror mirror({.address = *address, .key = "baskets"});
 ///     mankai::GateSync sync(*gate, *settings, {.mirror = &mirror});
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "mankai/base/time.hpp"
 #include "mankai/gate/database/gate_mirror.hpp"

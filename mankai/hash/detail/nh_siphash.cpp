@@ -1,7 +1,6 @@
 #include "mankai/hash/detail/nh_siphash.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <tuple>

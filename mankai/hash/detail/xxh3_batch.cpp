@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <functional>
 
 #include "mankai/hash/detail/key_prefetch.hpp"
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "mankai/file/open_file.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
 

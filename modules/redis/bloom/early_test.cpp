@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "modules/redis/bloom/early.hpp"
-#include "tests/support/engine_memory.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <utility>
 
 #include "modules/redis/engine/reserve.hpp"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/takeover/heavy_keeper.hpp"
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/parts/image.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai::detail {
