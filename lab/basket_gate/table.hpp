@@ -1,14 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "mankai/base/error.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "lab/sqlite.hpp"
 
 namespace mankai::lab::basket {
 
@@ -35,22 +31,14 @@ class Table {
   [[nodiscard]] std::uint64_t queries() const;
 
  private:
-  struct Close {
-    void operator()(sqlite3* handle) const noexcept;
-    void operator()(sqlite3_stmt* statement) const noexcept;
-  };
-  using Statement = std::unique_ptr<sqlite3_stmt, Close>;
-
-  explicit Table(sqlite3* handle) noexcept : handle_(handle) {}
+  Table(Sqlite database, SqliteStatement statement) noexcept
+      : database_(std::move(database)), statement_(std::move(statement)) {}
   [[nodiscard]] static Result<Table> begin(const std::string& path);
   [[nodiscard]] Result<void> insert(const std::string& key, const std::string& value);
   [[nodiscard]] Result<void> finish();
-  [[nodiscard]] Result<void> run(const std::string& statement);
-  [[nodiscard]] Result<void> prepare(const char* statement);
-  [[nodiscard]] std::unexpected<Error> failed() const;
 
-  std::unique_ptr<sqlite3, Close> handle_;
-  Statement statement_;
+  Sqlite database_;
+  SqliteStatement statement_;
 };
 
 }  // namespace mankai::lab::basket

@@ -1,18 +1,11 @@
 #include "lab/dablooms/spam_table.hpp"
 
-#include <sqlite3.h>
-
 #include <optional>
 
 #include "lab/traffic/url_generator.hpp"
 
 namespace mankai::lab::spam {
 namespace {
-
-void bind(sqlite3_stmt* statement, const std::string& url) {
-  // The string outlives the step, so SQLite need not copy it.
-  sqlite3_bind_text(statement, 1, url.data(), static_cast<int>(url.size()), nullptr);
-}
 
 std::string_view text(sqlite3_stmt* row) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(row, 0));
@@ -21,35 +14,28 @@ std::string_view text(sqlite3_stmt* row) {
 
 }  // namespace
 
-void SpamTable::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close(handle); }
-void SpamTable::Close::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
-
 Result<SpamTable> SpamTable::create(const std::string& path, Times times) {
-  sqlite3* opened = nullptr;
-  const int code = sqlite3_open(path.c_str(), &opened);
-  SpamTable made(opened);
-  if (code != SQLITE_OK) {
-    return fail(ErrorCode::io, "SQLite cannot open a file in the temporary folder");
-  }
-  made.times_ = times;
-  MANKAI_TRY(made.run(times == Times::stored ? "CREATE TABLE spam (url TEXT PRIMARY KEY, added INTEGER) WITHOUT ROWID"
-                                             : "CREATE TABLE spam (url TEXT PRIMARY KEY) WITHOUT ROWID"));
-  return made;
+  MANKAI_ASSIGN(auto database, Sqlite::create(path));
+  MANKAI_TRY(database.run(times == Times::stored
+                              ? "CREATE TABLE spam (url TEXT PRIMARY KEY, added INTEGER) WITHOUT ROWID"
+                              : "CREATE TABLE spam (url TEXT PRIMARY KEY) WITHOUT ROWID"));
+  return SpamTable(std::move(database), times);
 }
 
 Result<void> SpamTable::insert(const std::vector<std::string>& urls,
                                const std::function<std::uint64_t(std::uint64_t)>& added) {
   const bool has_times = times_ == Times::stored;
-  MANKAI_ASSIGN(auto statement, prepare(has_times ? "INSERT INTO spam VALUES (?, ?)" : "INSERT INTO spam VALUES (?)"));
+  MANKAI_ASSIGN(auto statement,
+                database_.prepare(has_times ? "INSERT INTO spam VALUES (?, ?)" : "INSERT INTO spam VALUES (?)"));
   sqlite3_stmt* const insert = statement.get();
   MANKAI_TRY(begin());
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    bind(insert, urls[i]);
+    bind_text(insert, 1, urls[i]);
     if (has_times) {
       sqlite3_bind_int64(insert, 2, static_cast<sqlite3_int64>(added(i)));
     }
     if (sqlite3_step(insert) != SQLITE_DONE) {
-      return failed();
+      return database_.failed();
     }
     sqlite3_reset(insert);
   }
@@ -57,12 +43,12 @@ Result<void> SpamTable::insert(const std::vector<std::string>& urls,
 }
 
 Result<void> SpamTable::for_each(const std::function<void(std::string_view, std::uint64_t)>& row) {
-  MANKAI_ASSIGN(auto statement, prepare("SELECT url, added FROM spam ORDER BY added"));
+  MANKAI_ASSIGN(auto statement, database_.prepare("SELECT url, added FROM spam ORDER BY added"));
   int code = sqlite3_step(statement.get());
   for (; code == SQLITE_ROW; code = sqlite3_step(statement.get())) {
     row(text(statement.get()), static_cast<std::uint64_t>(sqlite3_column_int64(statement.get(), 1)));
   }
-  return code == SQLITE_DONE ? Result<void>{} : failed();
+  return code == SQLITE_DONE ? Result<void>{} : database_.failed();
 }
 
 Result<std::uint64_t> SpamTable::time_of(const std::string& url) {
@@ -91,46 +77,28 @@ Result<std::uint64_t> SpamTable::erase(const std::string& url) {
 }
 
 Result<std::uint64_t> SpamTable::packed_bytes() {
-  MANKAI_TRY(run("VACUUM"));
-  MANKAI_ASSIGN(auto statement, prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"));
+  MANKAI_TRY(database_.run("VACUUM"));
+  MANKAI_ASSIGN(auto statement,
+                database_.prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"));
   if (sqlite3_step(statement.get()) != SQLITE_ROW) {
-    return failed();
+    return database_.failed();
   }
   return static_cast<std::uint64_t>(sqlite3_column_int64(statement.get(), 0));
 }
 
-Result<void> SpamTable::run(const char* statement) {
-  if (sqlite3_exec(handle_.get(), statement, nullptr, nullptr, nullptr) != SQLITE_OK) {
-    return failed();
-  }
-  return {};
-}
-
-std::unexpected<Error> SpamTable::failed() const {
-  return fail(ErrorCode::io, std::string("SQLite: ") + sqlite3_errmsg(handle_.get()));
-}
-
-Result<SpamTable::Statement> SpamTable::prepare(const char* statement) {
-  sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v2(handle_.get(), statement, -1, &prepared, nullptr) != SQLITE_OK) {
-    return failed();
-  }
-  return Statement(prepared);
-}
-
-Result<std::optional<std::uint64_t>> SpamTable::number_of(Statement& kept, const char* statement,
+Result<std::optional<std::uint64_t>> SpamTable::number_of(SqliteStatement& kept, const char* statement,
                                                           const std::string& url) {
   if (!kept) {
-    MANKAI_ASSIGN(kept, prepare(statement));
+    MANKAI_ASSIGN(kept, database_.prepare(statement));
   }
-  bind(kept.get(), url);
+  bind_text(kept.get(), 1, url);
   std::optional<std::uint64_t> number;
   int code = sqlite3_step(kept.get());
   for (; code == SQLITE_ROW; code = sqlite3_step(kept.get())) {
     number = static_cast<std::uint64_t>(sqlite3_column_int64(kept.get(), 0));
   }
   sqlite3_reset(kept.get());
-  return code == SQLITE_DONE ? Result<std::optional<std::uint64_t>>(number) : failed();
+  return code == SQLITE_DONE ? Result<std::optional<std::uint64_t>>(number) : database_.failed();
 }
 
 Result<std::vector<std::string>> make_urls(std::uint64_t count, const Context& context) {

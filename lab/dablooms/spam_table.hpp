@@ -2,16 +2,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lab/lab.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "lab/sqlite.hpp"
 
 namespace mankai::lab::spam {
 
@@ -32,31 +29,22 @@ class SpamTable {
   /// Deletes a row, and returns its time if it is stored; else 0. Errors: not_found.
   [[nodiscard]] Result<std::uint64_t> erase(const std::string& url);
   /// Makes the changes between the two one transaction.
-  [[nodiscard]] Result<void> begin() { return run("BEGIN"); }
-  [[nodiscard]] Result<void> commit() { return run("COMMIT"); }
+  [[nodiscard]] Result<void> begin() { return database_.run("BEGIN"); }
+  [[nodiscard]] Result<void> commit() { return database_.run("COMMIT"); }
   /// Packs the file, whose pages are filled to different shares after insertions in any order, and returns its size.
   [[nodiscard]] Result<std::uint64_t> packed_bytes();
 
  private:
-  struct Close {
-    void operator()(sqlite3* handle) const noexcept;
-    void operator()(sqlite3_stmt* statement) const noexcept;
-  };
-  using Statement = std::unique_ptr<sqlite3_stmt, Close>;
-
-  explicit SpamTable(sqlite3* handle) noexcept : handle_(handle) {}
-  [[nodiscard]] Result<void> run(const char* statement);
-  [[nodiscard]] std::unexpected<Error> failed() const;
-  [[nodiscard]] Result<Statement> prepare(const char* statement);
+  SpamTable(Sqlite database, Times times) noexcept : database_(std::move(database)), times_(times) {}
   /// Runs a statement on a URL, and returns the number in its first column; nothing without a row.
-  [[nodiscard]] Result<std::optional<std::uint64_t>> number_of(Statement& kept, const char* statement,
+  [[nodiscard]] Result<std::optional<std::uint64_t>> number_of(SqliteStatement& kept, const char* statement,
                                                                const std::string& url);
 
-  std::unique_ptr<sqlite3, Close> handle_;
-  Times times_ = Times::stored;
-  Statement time_of_;
-  Statement contains_;
-  Statement erase_;
+  Sqlite database_;
+  Times times_;
+  SqliteStatement time_of_;
+  SqliteStatement contains_;
+  SqliteStatement erase_;
 };
 
 /// Errors: the generator's.

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "lab/fading/lru.hpp"
 #include "lab/outside.hpp"
 #include "lab/parts.hpp"
+#include "lab/sqlite.hpp"
 #include "mankai/remote/redis_client.hpp"
 
 namespace mankai::lab::forgetting {
@@ -56,21 +55,15 @@ class BlobTable {
  public:
   // Errors: io, as of all functions here.
   static Result<BlobTable> create(const std::string& path) {
-    sqlite3* opened = nullptr;
-    const int code = sqlite3_open(path.c_str(), &opened);
-    BlobTable made(opened);
-    if (code != SQLITE_OK) {
-      return fail(ErrorCode::io, "SQLite cannot open a file in the temporary folder");
-    }
+    MANKAI_ASSIGN(auto database, Sqlite::create(path));
+    BlobTable made(std::move(database));
     MANKAI_TRY(made.run("CREATE TABLE filters (user INTEGER PRIMARY KEY, filter BLOB)"));
-    MANKAI_ASSIGN(made.insert_, made.prepare("INSERT OR REPLACE INTO filters VALUES (?1, ?2)"));
-    MANKAI_ASSIGN(made.select_, made.prepare("SELECT filter FROM filters WHERE user = ?1"));
-    MANKAI_ASSIGN(made.update_, made.prepare("UPDATE filters SET filter = ?2 WHERE user = ?1"));
+    MANKAI_ASSIGN(made.insert_, made.database_.prepare("INSERT OR REPLACE INTO filters VALUES (?1, ?2)"));
+    MANKAI_ASSIGN(made.select_, made.database_.prepare("SELECT filter FROM filters WHERE user = ?1"));
+    MANKAI_ASSIGN(made.update_, made.database_.prepare("UPDATE filters SET filter = ?2 WHERE user = ?1"));
     return made;
   }
-  [[nodiscard]] Result<void> run(const char* statement) {
-    return sqlite3_exec(handle_.get(), statement, nullptr, nullptr, nullptr) == SQLITE_OK ? Result<void>{} : failed();
-  }
+  [[nodiscard]] Result<void> run(const char* statement) { return database_.run(statement); }
   [[nodiscard]] Result<void> insert(std::uint64_t user, std::span<const std::byte> blob) {
     return write(insert_.get(), user, blob);
   }
@@ -84,42 +77,26 @@ class BlobTable {
     sqlite3_reset(select);
     sqlite3_bind_int64(select, 1, static_cast<sqlite3_int64>(user));
     if (sqlite3_step(select) != SQLITE_ROW) {
-      return failed();
+      return database_.failed();
     }
     const auto* const data = static_cast<const std::byte*>(sqlite3_column_blob(select, 0));
     return use(std::span(data, static_cast<std::size_t>(sqlite3_column_bytes(select, 0))));
   }
 
  private:
-  struct Close {
-    void operator()(sqlite3* handle) const noexcept { sqlite3_close(handle); }
-    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
-  };
-  using Statement = std::unique_ptr<sqlite3_stmt, Close>;
-
-  explicit BlobTable(sqlite3* handle) noexcept : handle_(handle) {}
-  [[nodiscard]] std::unexpected<Error> failed() const {
-    return fail(ErrorCode::io, std::string("SQLite: ") + sqlite3_errmsg(handle_.get()));
-  }
-  [[nodiscard]] Result<Statement> prepare(const char* statement) {
-    sqlite3_stmt* prepared = nullptr;
-    if (sqlite3_prepare_v2(handle_.get(), statement, -1, &prepared, nullptr) != SQLITE_OK) {
-      return failed();
-    }
-    return Statement(prepared);
-  }
+  explicit BlobTable(Sqlite database) noexcept : database_(std::move(database)) {}
   [[nodiscard]] Result<void> write(sqlite3_stmt* statement, std::uint64_t user, std::span<const std::byte> blob) {
     sqlite3_bind_int64(statement, 1, static_cast<sqlite3_int64>(user));
     sqlite3_bind_blob(statement, 2, blob.data(), static_cast<int>(blob.size()), nullptr);
     const bool is_done = sqlite3_step(statement) == SQLITE_DONE;
     sqlite3_reset(statement);
-    return is_done ? Result<void>{} : failed();
+    return is_done ? Result<void>{} : database_.failed();
   }
 
-  std::unique_ptr<sqlite3, Close> handle_;
-  Statement insert_;
-  Statement select_;
-  Statement update_;
+  Sqlite database_;
+  SqliteStatement insert_;
+  SqliteStatement select_;
+  SqliteStatement update_;
 };
 
 // Bytes of the file, per row.
