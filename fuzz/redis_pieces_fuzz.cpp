@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -25,52 +24,23 @@
 #include "mankai/hash/checksum.hpp"
 #include "modules/redis/bloom/value.hpp"
 #include "modules/redis/counting/value.hpp"
-#include "modules/redis/engine/memory.hpp"
 #include "modules/redis/fade/value.hpp"
 #include "modules/redis/hot/value.hpp"
 #include "modules/redis/image/pieces.hpp"
 #include "modules/redis/topk/value.hpp"
 #include "modules/redis/url/value.hpp"
-
-namespace {
-
-constexpr std::size_t kLine = 64;
-constexpr std::size_t kMostBytes = std::size_t{1} << 22;
-std::size_t allocations = 0;
-
-// As the engine's, of a server with little memory.
-void* allocate(void* /*context*/, std::size_t bytes) noexcept {
-  ++allocations;
-  if (bytes > kMostBytes) {
-    return nullptr;
-  }
-  const std::size_t rounded = (bytes + kLine - 1) / kLine * kLine;
-  void* data = std::aligned_alloc(kLine, rounded);
-  if (data != nullptr) {
-    std::memset(data, 0, rounded);
-  }
-  return data;
-}
-void release(void* /*context*/, void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
-
-}  // namespace
-
-namespace mankai::redis {
-
-Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
-std::size_t engine_bytes(std::size_t bytes) noexcept { return bytes; }
-void count_engine_bytes(std::ptrdiff_t /*bytes*/) noexcept {}
-
-}  // namespace mankai::redis
+#include "tests/support/engine_memory.hpp"
 
 namespace {
 
 using namespace mankai;
 using namespace mankai::redis;
+using test::engine_memory_use;
 using Bytes = std::vector<std::byte>;
 /// A header, and pieces behind it.
 using Pieces = std::vector<Bytes>;
 
+constexpr std::size_t kMostBytes = std::size_t{1} << 22;
 constexpr std::size_t kPrefixBytes = 16;
 constexpr std::size_t kCellsOfPiece = 200;
 
@@ -242,12 +212,12 @@ void make_right(Pieces& pieces, bool is_of_one_moment, unsigned mode) {
 // Errors: whatever an absent key's bytes may give.
 template <class Value>
 Result<Value> assembled(const Pieces& pieces) {
-  allocations = 0;
+  engine_memory_use() = {.most_bytes = kMostBytes, .calls = 0, .bytes_in_use = 0};
   auto assembly = Assembly::begin(Value::kFamily, pieces.front());
   if (!assembly) {
     return std::unexpected(assembly.error());
   }
-  MANKAI_ASSERT(allocations == 0);
+  MANKAI_ASSERT(engine_memory_use().calls == 0);
   for (const Bytes& piece : std::span(pieces).subspan(1)) {
     const std::uint64_t end = assembly->received_bytes() + piece.size() - std::min(piece.size(), kPieceChecksumBytes);
     if (auto added = assembly->add(end, piece); !added) {
@@ -285,8 +255,8 @@ void use(Value& value, const Pieces& /*apart*/, Value& /*again*/) {
 
 // A small filter is in the memory of its key, as in a server, and then is as one that is not.
 void use(BloomValue& value, const Pieces& apart, BloomValue& again) {
-  struct alignas(kLine) Block {
-    std::array<std::byte, kLine> object;
+  struct alignas(kCacheLineBytes) Block {
+    std::array<std::byte, kCacheLineBytes> object;
     std::array<std::byte, TinyBloom::kMostCells> cells;
   } block;
   const std::unique_ptr<BloomValue, void (*)(BloomValue*)> key(new (block.object.data()) BloomValue(std::move(value)),

@@ -9,8 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -25,7 +23,6 @@ namespace {
 using namespace mankai;
 using namespace mankai::takeover;
 
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 std::size_t allocated_bytes = 0;
 
@@ -35,16 +32,11 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
     return nullptr;
   }
   allocated_bytes += bytes;
-  const std::size_t rounded = (bytes + kLine - 1) / kLine * kLine;
-  void* data = std::aligned_alloc(kLine, rounded);
-  if (data != nullptr) {
-    std::memset(data, 0, rounded);
-  }
-  return data;
+  const Memory system = system_memory();
+  return system.allocate(system.context, bytes);
 }
-void release(void* /*context*/, void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
 
-constexpr Memory kMemory = {.allocate = allocate, .release = release, .context = nullptr};
+const Memory kMemory = {.allocate = allocate, .release = system_memory().release, .context = nullptr};
 constexpr std::array<std::string_view, 12> kKeys = {"", "a", "b", "c", "d", "e", "f", "g", "h", "hello", "world", "a"};
 
 template <class Filter>
