@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string_view>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::string_view kPlanted = "crash";
   std::size_t alike = 0;

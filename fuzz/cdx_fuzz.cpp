@@ -10,7 +10,6 @@
 #include "mankai/input/cdx_parser.hpp"
 #include "mankai/input/test_support.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::string> lines =
       mankai::test::split_model(std::string_view(reinterpret_cast<const char*>(data), size));

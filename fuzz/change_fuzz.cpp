@@ -82,7 +82,6 @@ std::vector<OwnedChange> changes_of(Input input, const AnyFilter& filter) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

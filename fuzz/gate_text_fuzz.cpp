@@ -11,7 +11,6 @@
 #include "mankai/gate/gate_counts_file.hpp"
 #include "mankai/gate/gate_position.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto settings = mankai::parse_source_settings(text)) {

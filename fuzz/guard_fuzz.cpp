@@ -129,7 +129,6 @@ void change(Guard& guard, std::span<const std::string_view> rules, bool is_forge
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

@@ -153,7 +153,6 @@ Cells cells_of(Input& input, std::size_t words) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto kBlockOps = mankai::kernel::all_block_ops();
   static const auto kBloomOps = mankai::kernel::all_bloom_ops();

@@ -88,7 +88,6 @@ void check_time(std::string_view text) {
 }  // namespace
 }  // namespace mankai
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

@@ -94,7 +94,6 @@ void check_place(std::string_view bytes) {
 }  // namespace
 }  // namespace mankai
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   mankai::check_message(bytes);

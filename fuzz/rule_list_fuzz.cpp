@@ -77,7 +77,6 @@ void check(const RuleListOptions& options, std::string_view text) {
 }  // namespace
 }  // namespace mankai
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) {
     return 0;

@@ -72,7 +72,6 @@ std::vector<std::string> read_blocks(mankai::LineReader& reader, std::size_t mos
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

@@ -152,7 +152,6 @@ ByteBuffer changed(ByteBuffer bytes, std::span<const std::byte> input) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;

@@ -114,7 +114,6 @@ void check(std::span<const std::byte> fields, unsigned encver, unsigned saved_en
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) {
     return 0;

@@ -152,7 +152,6 @@ void check(std::string_view raw) {
 }  // namespace
 }  // namespace mankai::url
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   mankai::url::check(text);

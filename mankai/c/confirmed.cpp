@@ -10,7 +10,6 @@
 #include "mankai/seen/confirmed_seen.hpp"
 
 /// The handle of exact memories.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_confirmed : mankai::c::HandleOf<mankai::c::HandleType::confirmed> {
   explicit mankai_confirmed(mankai::ConfirmedSeen made) : HandleOf(true), body{std::move(made), {}} {}
 

@@ -15,7 +15,6 @@
 #include "mankai/gate/gate_follower.hpp"
 
 /// The handle of gates. Holds share the gate, since they may outlive the handle.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_gate : mankai::c::HandleOf<mankai::c::HandleType::gate> {
   explicit mankai_gate(mankai::Gate made)
       : HandleOf(made.store() != nullptr), gate(std::make_shared<mankai::Gate>(std::move(made))) {}
@@ -24,7 +23,6 @@ struct mankai_gate : mankai::c::HandleOf<mankai::c::HandleType::gate> {
   std::shared_ptr<mankai::Gate> gate;
 };
 
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_gate_hold : mankai::c::HandleOf<mankai::c::HandleType::gate_hold> {
   mankai_gate_hold(std::shared_ptr<mankai::Gate> held, std::string_view key)
       : HandleOf(held->store() != nullptr), gate(std::move(held)), hold(*gate, key) {}
@@ -33,7 +31,6 @@ struct mankai_gate_hold : mankai::c::HandleOf<mankai::c::HandleType::gate_hold> 
   mankai::Gate::Hold hold;
 };
 
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_gate_follower : mankai::c::HandleOf<mankai::c::HandleType::gate_follower> {
   explicit mankai_gate_follower(mankai::GateFollower made)
       : HandleOf(false), gate(std::make_unique<mankai::GateFollower>(std::move(made))) {}

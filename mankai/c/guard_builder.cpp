@@ -13,7 +13,6 @@
 #include "mankai/guard/rule_list.hpp"
 
 /// The handle of builders.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_guard_builder : mankai::c::HandleOf<mankai::c::HandleType::guard_builder> {
   explicit mankai_guard_builder(mankai::GuardBuilder made) : HandleOf(false), builder(std::move(made)) {}
 

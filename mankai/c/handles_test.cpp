@@ -58,7 +58,6 @@ struct Function {
 /// Memory for the results of one call.
 struct Results {
   bool flag = false;
-  bool other_flag = false;
   std::uint8_t answer = 0;
   std::size_t size = 0;
   std::uint64_t number = 0;

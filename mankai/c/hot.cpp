@@ -12,7 +12,6 @@
 #include "mankai/c/mankai.h"
 
 /// The handle of states of hot keys.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_hot : mankai::c::HandleOf<mankai::c::HandleType::hot> {
   explicit mankai_hot(mankai::Hot made) : HandleOf(made.store() != nullptr), body(std::move(made)) {}
 

@@ -13,7 +13,6 @@
 #include "mankai/c/mankai.h"
 
 /// The handle of memories.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_seen : mankai::c::HandleOf<mankai::c::HandleType::seen> {
   explicit mankai_seen(mankai::Seen made) : HandleOf(made.store() != nullptr), body(std::move(made)) {}
 

@@ -24,7 +24,7 @@ struct Said {
   std::string bytes = "none";
 
   friend bool operator==(const Said&, const Said&) = default;
-  friend void PrintTo(const Said& said, std::ostream* out) {  // NOLINT(readability-identifier-naming): googletest's
+  friend void PrintTo(const Said& said, std::ostream* out) {
     *out << said.time << '|' << said.client << '|' << said.host << '|' << said.method << '|' << said.target << '|'
          << said.referrer << '|' << said.agent << '|' << said.status << '|' << said.bytes;
   }

@@ -48,7 +48,6 @@ int load(Context* context, const Call& arguments) noexcept {
 }  // namespace mankai::redis
 
 // The engine calls it when it loads the module. The arguments are those after the path of the module's file.
-// NOLINTNEXTLINE(readability-identifier-naming): the engine looks for this name
 extern "C" [[gnu::visibility("default")]] int RedisModule_OnLoad(mankai::redis::Context* context,
                                                                  mankai::redis::String** arguments, int count) {
   using namespace mankai::redis;

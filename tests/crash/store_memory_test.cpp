@@ -32,7 +32,6 @@ struct Case {
   const char* spec;
   bool fails_on;
 
-  // NOLINTNEXTLINE(readability-identifier-naming): gtest's name for it
   friend void PrintTo(const Case& each, std::ostream* out) {
     *out << each.spec << (each.fails_on ? ", all that follow" : ", one");
   }

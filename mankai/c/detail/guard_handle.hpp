@@ -10,7 +10,6 @@
 #include "mankai/guard/guard_file.hpp"
 
 /// The handle of guards: one in memory, in a file for changes, or in a file for checks.
-// NOLINTNEXTLINE(readability-identifier-naming): C's name for it
 struct mankai_guard : mankai::c::HandleOf<mankai::c::HandleType::guard> {
   explicit mankai_guard(mankai::Guard guard) : HandleOf(false), body(std::move(guard)) {}
   mankai_guard(mankai::GuardFile file, mankai::GuardFile::Mode mode)
