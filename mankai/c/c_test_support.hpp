@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mankai/c/mankai.h"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::c {
 
@@ -23,24 +22,7 @@ template <class T, int (*close)(T*)>
 using Closed = std::unique_ptr<T, Close<T, close>>;
 using Handle = Closed<mankai_filter, mankai_close>;
 
-/// An empty folder, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "mankai_c_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  Folder(Folder&&) = delete;
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = test::TemporaryFolder;
 
 /// A struct of the interface with its size set.
 template <class Struct>

@@ -20,6 +20,7 @@
 #include "mankai/store/filter_file.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/dablooms_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::c {
 namespace {
@@ -70,13 +71,6 @@ class Dablooms : public testing::Test {
   static constexpr unsigned kCapacity = 1000;
   static constexpr double kRate = 0.01;
 
-  Dablooms() {
-    std::string name = (std::filesystem::temp_directory_path() / "mankai_dablooms_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    path_ = (folder_ / "bloom.bin").string();
-  }
-  ~Dablooms() override { std::filesystem::remove_all(folder_); }
-
   Scaling make(unsigned capacity = kCapacity) {
     Scaling bloom(new_scaling_bloom(capacity, kRate, path_.c_str()));
     EXPECT_NE(bloom, nullptr);
@@ -96,7 +90,7 @@ class Dablooms : public testing::Test {
   // What a process crash leaves: the files as they are now, under another name. The machine's may lack what was
   // not flushed; that is the store's own test.
   std::string copy_as(const std::string& name) const {
-    const std::string copy = (folder_ / name).string();
+    const std::string copy = folder_.file(name);
     for (const std::string end : {"", "-journal"}) {
       if (std::filesystem::exists(path_ + end)) {
         std::filesystem::copy_file(path_ + end, copy + end);
@@ -128,8 +122,8 @@ class Dablooms : public testing::Test {
   // Of the filter; behind it are its footer's two copies, of which one may be lost.
   std::uint64_t image_bytes() const { return inspect_store(path_)->filter.image_bytes(); }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  test::TemporaryFolder folder_;
+  std::string path_ = folder_.file("bloom.bin");
 };
 
 TEST_F(Dablooms, version_is_that_of_the_interface) { EXPECT_STREQ(dablooms_version(), "0.9.1"); }
@@ -431,7 +425,7 @@ TEST_F(Dablooms, impossible_requests_are_refused) {
   EXPECT_EQ(new_counting_bloom(kCapacity, std::nan(""), path_.c_str()), nullptr);
   EXPECT_EQ(new_counting_bloom(kCapacity, kRate, nullptr), nullptr);
   EXPECT_EQ(new_counting_bloom(kCapacity, kRate, ""), nullptr);
-  EXPECT_EQ(new_counting_bloom(kCapacity, kRate, (folder_ / "no" / "such" / "folder").c_str()), nullptr);
+  EXPECT_EQ(new_counting_bloom(kCapacity, kRate, folder_.file("no/such/folder").c_str()), nullptr);
   EXPECT_EQ(errno, ENOENT);
   testing::internal::GetCapturedStderr();
   EXPECT_FALSE(std::filesystem::exists(path_));

@@ -17,6 +17,7 @@
 
 #include "mankai/file/file.hpp"
 #include "mankai/file/mapped_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -25,23 +26,15 @@ namespace fs = std::filesystem;
 
 class StorageTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-storage-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::size_t files() const { return folder_.entries(); }
   static std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
   static std::string text(const Region& region) {
     return {reinterpret_cast<const char*>(region.bytes().data()), region.size()};
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(StorageTest, what_is_written_is_read_again) {

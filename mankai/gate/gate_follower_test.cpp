@@ -12,6 +12,7 @@
 #include "mankai/gate/gate_counts_file.hpp"
 #include "mankai/gate/gate_test_support.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -22,15 +23,12 @@ using test::insert;
 class GateFollowerTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-follow-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     ASSERT_TRUE(Gate::create({.keys = 2000, .seed = std::array<std::uint64_t, 2>{1, 2}})->save(path()));
   }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "gate.mk").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("gate.mk"); }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(GateFollowerTest, sees_what_was_applied_when_it_is_refreshed) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,27 +15,22 @@
 #include "mankai/input/source.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "tests/support/shared_data.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
 
-namespace fs = std::filesystem;
 using test::insert;
 
 constexpr std::array<std::uint64_t, 2> kSeed = {1, 2};
 
 class GateTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-gate-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "gate.mk").string(); }
-  [[nodiscard]] const fs::path& folder() const { return folder_; }
+  [[nodiscard]] std::string path() const { return folder_.file("gate.mk"); }
+  [[nodiscard]] const test::TemporaryFolder& folder() const { return folder_; }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 Result<void> erase(Gate& gate, std::string_view key, std::uint64_t position) {
@@ -155,7 +149,7 @@ TEST_F(GateTest, what_is_no_gate_is_refused) {
     EXPECT_EQ(gate.error().code, ErrorCode::invalid_argument);
     EXPECT_NE(gate.error().message().find(path()), std::string::npos);
   }
-  EXPECT_EQ(Gate::open((folder() / "none.mk").string()).error().code, ErrorCode::not_found);
+  EXPECT_EQ(Gate::open(folder().file("none.mk")).error().code, ErrorCode::not_found);
   EXPECT_EQ(Gate::create({.keys = 10, .source_id = "two words"}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(Gate::create({.keys = 10, .source_id = std::string(33, 'x')}).error().code, ErrorCode::invalid_argument);
 }

@@ -13,6 +13,7 @@
 
 #include "mankai/gate/gate.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -129,9 +130,8 @@ TEST(GateThreads, nobody_is_told_that_a_settled_row_is_not_there) {
 
 // Goal: the same beside a gate in a file, whose store journals and checkpoints meanwhile; the file has everything.
 TEST(GateThreads, questions_beside_a_file_that_is_checkpointed) {
-  std::string pattern = testing::TempDir() + "mankai-gate-XXXXXX";
-  const std::string folder = ::mkdtemp(pattern.data());
-  const std::string path = folder + "/gate.mk";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("gate.mk");
   ASSERT_TRUE(Gate::create({.keys = 1000})->save(path));
   GateOptions options;
   options.store.checkpoint_bytes = 4096;
@@ -158,7 +158,6 @@ TEST(GateThreads, questions_beside_a_file_that_is_checkpointed) {
     ASSERT_TRUE(gate->close());
   }
   EXPECT_EQ(Gate::open(path)->facts().keys, 1000U);
-  EXPECT_EQ(::system(("rm -r '" + folder + "'").c_str()), 0);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mankai/hot/exact_decayed_counts.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -23,15 +24,10 @@ constexpr std::array<std::uint64_t, 2> kSeed = {7, 0};
 
 class HotTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-hot-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "state.mk").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("state.mk"); }
   // The state as a killed process leaves it: both files as they are now.
   [[nodiscard]] Result<Hot> reopened_copy(const HotRequest& request) {
-    const std::string copy = (folder_ / ("copy" + std::to_string(copies_++) + ".mk")).string();
+    const std::string copy = folder_.file("copy" + std::to_string(copies_++) + ".mk");
     fs::copy_file(path(), copy);
     if (fs::exists(path() + "-journal")) {
       fs::copy_file(path() + "-journal", copy + "-journal");
@@ -40,7 +36,7 @@ class HotTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
   int copies_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mankai/input/line_reader.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -22,19 +23,13 @@ namespace fs = std::filesystem;
 /// A folder with a log in it, and a pipe that ends the reading.
 class Follow : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string folder = (fs::temp_directory_path() / "mankai_follow_XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder.data()), nullptr);
-    folder_ = folder;
-    ASSERT_EQ(pipe(stop_.data()), 0);
-  }
+  void SetUp() override { ASSERT_EQ(pipe(stop_.data()), 0); }
   void TearDown() override {
     close(stop_[0]);
     close(stop_[1]);
-    fs::remove_all(folder_);
   }
 
-  [[nodiscard]] std::string log() const { return (folder_ / "access.log").string(); }
+  [[nodiscard]] std::string log() const { return folder_.file("access.log"); }
   [[nodiscard]] std::string old(int number) const { return log() + "." + std::to_string(number); }
   void append(const std::string& text) const { std::ofstream(log(), std::ios::app | std::ios::binary) << text; }
   void overwrite(const std::string& text) const { std::ofstream(log(), std::ios::trunc | std::ios::binary) << text; }
@@ -49,7 +44,7 @@ class Follow : public testing::Test {
             .on_idle = {}};
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
   std::array<int, 2> stop_{};
 };
 
@@ -176,7 +171,7 @@ TEST_F(Follow, from_the_end_begins_with_the_next_line) {
 }
 
 TEST_F(Follow, a_folder_and_an_interval_of_nothing_are_errors) {
-  EXPECT_EQ(follow(folder_.string(), options()).error().code, ErrorCode::io);
+  EXPECT_EQ(follow(folder_.path(), options()).error().code, ErrorCode::io);
   FollowOptions following = options();
   following.interval = {};
   EXPECT_EQ(follow(log(), following).error().code, ErrorCode::invalid_argument);

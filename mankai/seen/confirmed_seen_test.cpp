@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -18,15 +19,10 @@ using test::Random;
 
 class ConfirmedSeenTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-confirmed-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "seen.log").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("seen.log"); }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 std::vector<Answer> observe(ConfirmedSeen& memory, const std::vector<std::string>& keys) {

@@ -14,6 +14,7 @@
 #include "mankai/hash/checksum.hpp"
 #include "mankai/seen/detail/digest_run.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -26,15 +27,8 @@ const DigestLogKeys kKeys = {.first = {.kind = HashKind::xxh3, .seed = {1, 0}},
 
 class DigestLogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-digests-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "seen.log").string(); }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
+  [[nodiscard]] std::string path() const { return folder_.file("seen.log"); }
+  [[nodiscard]] std::size_t files() const { return folder_.entries(); }
   [[nodiscard]] std::string bytes(const std::string& file) const {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
@@ -47,7 +41,7 @@ class DigestLogTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 WideDigest digest(Random& random) { return {.first = random.number(), .second = random.number()}; }

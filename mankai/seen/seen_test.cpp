@@ -12,6 +12,7 @@
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -21,22 +22,17 @@ using test::Random;
 
 class SeenTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-seen-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "state.mk").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("state.mk"); }
   // Copies both files as a process crash would leave them now.
   [[nodiscard]] Result<Seen> reopened_copy() {
-    const std::string copy = (folder_ / ("copy" + std::to_string(copies_++) + ".mk")).string();
+    const std::string copy = folder_.file("copy" + std::to_string(copies_++) + ".mk");
     fs::copy_file(path(), copy);
     fs::copy_file(path() + "-journal", copy + "-journal");
     return Seen::open(copy);
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
   int copies_ = 0;
 };
 

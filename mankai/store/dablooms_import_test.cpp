@@ -19,6 +19,7 @@
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/dablooms_file.hpp"
 #include "tests/support/memory_files.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -553,13 +554,6 @@ TEST(DabloomsImportFile, that_changes_meanwhile_is_refused) {
 // Goal: the result is a store with the state of the original, and can be changed.
 class SavedImport : public testing::Test {
  protected:
-  SavedImport() {
-    std::string name = (std::filesystem::temp_directory_path() / "mankai_import_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    path_ = (folder_ / "spam.mk").string();
-  }
-  ~SavedImport() override { std::filesystem::remove_all(folder_); }
-
   Result<void> save(const DabloomsFile& file, bool take_damaged = false, Existing existing = Existing::refuse) const {
     DabloomsRequest request = request_of({});
     request.take_damaged = take_damaged;
@@ -568,8 +562,8 @@ class SavedImport : public testing::Test {
   }
   std::uint64_t saved_sequence() const { return Store::open(path_).value().sequence(); }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  test::TemporaryFolder folder_;
+  std::string path_ = folder_.file("spam.mk");
 };
 
 TEST_F(SavedImport, stands_at_the_originals_number) {

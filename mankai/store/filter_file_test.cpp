@@ -11,6 +11,7 @@
 
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -19,15 +20,10 @@ namespace fs = std::filesystem;
 
 class FilterFileTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-durable-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return (folder_ / "filter.mk").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("filter.mk"); }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 std::vector<std::string> numbered(std::size_t count) {

@@ -15,6 +15,7 @@
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/journal_writer.hpp"
 #include "tests/support/failing_calls.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -48,11 +49,6 @@ class CountingCalls final : public test::FailingCalls {
 
 class JournalTest : public testing::Test {
  protected:
-  JournalTest() : path_(std::filesystem::temp_directory_path() / ("mankai-journal-" + std::to_string(::getpid()))) {
-    std::filesystem::remove(path_);
-  }
-  ~JournalTest() override { std::filesystem::remove(path_); }
-
   [[nodiscard]] JournalWriter create(std::uint64_t first_sequence = 1) const {
     return JournalWriter::create(path_, kStoreId, first_sequence, system_calls()).value();
   }
@@ -78,7 +74,8 @@ class JournalTest : public testing::Test {
     }
   }
 
-  std::string path_;
+  test::TemporaryFolder folder_;
+  std::string path_ = folder_.file("journal");
 };
 
 std::vector<std::uint64_t> sequences(JournalReader& reader) {

@@ -24,6 +24,7 @@
 #include "tests/support/failing_calls.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -54,20 +55,12 @@ class Names {
 
 class SharedFilterTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-shared-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string path() const { return (folder_ / "seen.mk").string(); }
+  [[nodiscard]] std::string path() const { return folder_.file("seen.mk"); }
   [[nodiscard]] std::string cells() const { return path() + "-shared"; }
   [[nodiscard]] SharedFilter opened(const SharedFilter::Make& make = made) const {
     return SharedFilter::open(path(), make, kNoTimer).value();
   }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
+  [[nodiscard]] std::size_t files() const { return folder_.entries(); }
   // Runs `live` in a child that is killed when it has returned.
   static void die_after(const std::function<void()>& live) {
     const pid_t child = ::fork();
@@ -124,7 +117,7 @@ class SharedFilterTest : public testing::Test {
   static inline const StoreOptions kNoTimer{.durability = Durability::never};
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(SharedFilterTest, what_one_handle_observes_all_others_have_seen) {

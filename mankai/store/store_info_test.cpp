@@ -15,6 +15,7 @@
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer.hpp"
 #include "tests/support/flip_byte.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -23,13 +24,7 @@ namespace fs = std::filesystem;
 
 class StoreInfoTest : public testing::Test {
  protected:
-  StoreInfoTest() : folder_(fs::temp_directory_path() / ("mankai-store-info-" + std::to_string(::getpid()))) {
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  ~StoreInfoTest() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_.file(name); }
   [[nodiscard]] Store make(const StoreOptions& options = {}) const {
     auto filter = create_filter(parse_spec("bloom:keys=1000,fpr=0.01,seed=1").value());
     return Store::create(path(), std::move(*filter), options).value();
@@ -42,7 +37,7 @@ class StoreInfoTest : public testing::Test {
     return copy;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 void insert(Store& store, std::size_t first, std::size_t count) {

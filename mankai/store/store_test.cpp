@@ -22,6 +22,7 @@
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
 #include "tests/support/counting_memory.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -56,13 +57,7 @@ Change insertion(const std::uint64_t& digest) {
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() : folder_(std::filesystem::temp_directory_path() / ("mankai-store-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-  ~StoreTest() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_.file(name); }
   [[nodiscard]] std::string journal() const { return path() + "-journal"; }
 
   void put_folder_in_place() const {
@@ -90,7 +85,7 @@ class StoreTest : public testing::Test {
     }
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(StoreTest, a_closed_store_is_one_file_with_everything_in_it) {

@@ -21,10 +21,10 @@
 #include "mankai/store/detail/load_store.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
-#include "tests/support/files_in_memory.hpp"
 #include "tests/support/memory_files.hpp"
 #include "tests/support/sampled.hpp"
 #include "tests/support/store_requests.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -80,14 +80,8 @@ struct Size {
 
 class CorruptStore : public testing::TestWithParam<std::string> {
  protected:
-  CorruptStore() : folder_(files_in_memory() / ("mankai-corrupt-store-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-  ~CorruptStore() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path() const { return folder_ / kPath; }
-  [[nodiscard]] std::string journal_path() const { return folder_ / kJournalPath; }
+  [[nodiscard]] std::string path() const { return folder_.file(kPath); }
+  [[nodiscard]] std::string journal_path() const { return folder_.file(kJournalPath); }
 
   void put_down(const Victim& victim) const {
     std::filesystem::remove(journal_path());
@@ -97,7 +91,7 @@ class CorruptStore : public testing::TestWithParam<std::string> {
 
   // Some batches are one call, some several; some say where the source stands; some are on the disk before the next.
   [[nodiscard]] Victim victim(std::string_view spec, const Size& size, std::uint64_t seed) const {
-    const std::string at = folder_ / "victim.mk";
+    const std::string at = folder_.file("victim.mk");
     auto store = Store::create(at, filter_of(spec), {.durability = Durability::never}, Existing::replace).value();
     RequestMaker maker(store.filter(), seed);
     Random random(seed);
@@ -141,7 +135,7 @@ class CorruptStore : public testing::TestWithParam<std::string> {
   }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_{files_in_memory()};
 };
 
 bool is_zero(std::span<const std::byte> bytes) {

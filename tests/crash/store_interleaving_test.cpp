@@ -27,6 +27,7 @@
 #include "mankai/store/store.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/failing_calls.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -70,14 +71,7 @@ class HookedCalls final : public FailingCalls {
 
 class StoreInterleaving : public testing::Test {
  protected:
-  StoreInterleaving()
-      : folder_(std::filesystem::temp_directory_path() / ("mankai-interleaving-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-  ~StoreInterleaving() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_.file(name); }
 
   [[nodiscard]] Store make(const StoreOptions& options) const {
     return Store::create(path(), create_filter(parse_spec("bloom:keys=1000,fpr=0.001,seed=1").value()).value(), options)
@@ -93,7 +87,7 @@ class StoreInterleaving : public testing::Test {
     }
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
   HookedCalls calls_;
 };
 

@@ -20,7 +20,7 @@
 #include "mankai/store/shared_filter.hpp"
 #include "mankai/store/store.hpp"
 #include "tests/support/failing_memory.hpp"
-#include "tests/support/files_in_memory.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -50,12 +50,9 @@ void* allocate_cells(void* /*context*/, std::size_t bytes) noexcept {
 
 class StoreMemory : public testing::TestWithParam<Case> {
  protected:
-  StoreMemory() : folder_(files_in_memory() / ("mankai-memory-" + std::to_string(::getpid()))) {
-    fails_on = GetParam().fails_on;
-  }
-  ~StoreMemory() override { std::filesystem::remove_all(folder_); }
+  StoreMemory() { fails_on = GetParam().fails_on; }
 
-  [[nodiscard]] std::string path() const { return folder_ / "filter.mk"; }
+  [[nodiscard]] std::string path() const { return folder_.file("filter.mk"); }
 
   // Without threads, which would allocate meanwhile.
   [[nodiscard]] static StoreOptions options() {
@@ -65,8 +62,8 @@ class StoreMemory : public testing::TestWithParam<Case> {
     return options;
   }
   [[nodiscard]] Store make() const {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
+    std::filesystem::remove_all(folder_.path());
+    std::filesystem::create_directory(folder_.path());
     Store store = Store::create(path(), create_filter(*parse_spec(GetParam().spec)).value(), options()).value();
     EXPECT_TRUE(store.insert(kKnown));
     return store;
@@ -79,7 +76,7 @@ class StoreMemory : public testing::TestWithParam<Case> {
 
   // The files as they would be found if this process were killed now.
   [[nodiscard]] Store opened_copy() const {
-    const std::filesystem::path copy = folder_ / "copy";
+    const std::filesystem::path copy = folder_.file("copy");
     std::filesystem::create_directory(copy);
     for (const std::string suffix : {"", "-journal"}) {
       if (std::filesystem::exists(path() + suffix)) {
@@ -120,7 +117,7 @@ class StoreMemory : public testing::TestWithParam<Case> {
     }
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_{files_in_memory()};
 };
 
 TEST_P(StoreMemory, the_first_change) {

@@ -27,6 +27,7 @@
 #include "mankai/store/filter_file.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -50,9 +51,7 @@ static_assert(kBatch <= 32);
 
 class SharedKill : public testing::TestWithParam<std::string> {
  protected:
-  SharedKill() : folder_(fs::temp_directory_path() / ("mankai-shared-kill-" + std::to_string(::getpid()))) {
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
+  SharedKill() {
     if (::pipe2(ends_.data(), O_NONBLOCK) != 0) {
       throw std::runtime_error("no pipe");
     }
@@ -60,10 +59,9 @@ class SharedKill : public testing::TestWithParam<std::string> {
   ~SharedKill() override {
     ::close(ends_[0]);
     ::close(ends_[1]);
-    fs::remove_all(folder_);
   }
 
-  [[nodiscard]] std::string path() const { return folder_ / "seen.mk"; }
+  [[nodiscard]] std::string path() const { return folder_.file("seen.mk"); }
   [[nodiscard]] Seen opened(std::chrono::milliseconds interval) const {
     auto seen = Seen::open(
         path(), {.kind = parse_kind(GetParam()).value(), .keys = kKeys, .fpr = 1e-9, .sharing = Sharing::processes},
@@ -181,7 +179,7 @@ class SharedKill : public testing::TestWithParam<std::string> {
   }
 
  private:
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::array<int, 2> ends_{};
   std::vector<bool> was_told_ = std::vector<bool>(kKeys);
   std::vector<int> times_new_ = std::vector<int>(kKeys);

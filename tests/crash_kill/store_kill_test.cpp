@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <thread>
 
 #include "mankai/store/detail/load_store.hpp"
 #include "tests/support/store_requests.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -185,20 +185,11 @@ StoreOptions options_of(Random& random) {
 
 class StoreKill : public testing::TestWithParam<std::string> {
  protected:
-  StoreKill() : folder_(std::filesystem::temp_directory_path() / ("mankai-store-kill-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-  ~StoreKill() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path() const { return folder_ / "filter.mk"; }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
-  }
+  [[nodiscard]] std::string path() const { return folder_.file("filter.mk"); }
+  [[nodiscard]] std::size_t files() const { return folder_.entries(); }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 // A life: from its opening to its closing, if it gets so far.

@@ -17,6 +17,7 @@
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "tests/gate/postgres_server.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -25,22 +26,17 @@ namespace fs = std::filesystem;
 
 class GateBuildTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-build-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return folder_ / "baskets.mk"; }
+  [[nodiscard]] std::string path() const { return folder_.file("baskets.mk"); }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
       names.push_back(entry.path().filename());
     }
     return names;
   }
 
  private:
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 RowSourceSettings settings_for(const PostgresServer& server) {

@@ -14,13 +14,13 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <random>
 #include <thread>
 
 #include "mankai/gate/database/gate_build.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "tests/gate/postgres_server.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test {
 namespace {
@@ -183,9 +183,8 @@ void expect_equal_to_the_query(Sql& sql, const std::string& path) {
 
 TEST(GateKill, in_the_end_the_gate_is_what_the_query_selects) {
   PostgresServer server;
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("gate_kill." + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string path = folder / "baskets.mk";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("baskets.mk");
   server.sql().run(
       "CREATE TABLE baskets (id bigserial PRIMARY KEY, cookie text, items int); "
       "CREATE INDEX ON baskets (cookie); ALTER TABLE baskets REPLICA IDENTITY FULL");
@@ -239,7 +238,6 @@ TEST(GateKill, in_the_end_the_gate_is_what_the_query_selects) {
   Sql sql = server.sql();
   expect_equal_to_the_query(sql, path);
   EXPECT_EQ(sql.value("SELECT count(*) FROM pg_replication_slots"), "1");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

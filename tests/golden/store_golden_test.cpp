@@ -4,7 +4,6 @@
 // To write the files: golden_test --gtest_also_run_disabled_tests --gtest_filter='StoreGolden.*write*'
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <array>
@@ -20,6 +19,7 @@
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer_format.hpp"
 #include "tests/golden/golden_test_support.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::test::golden::store {
 namespace {
@@ -135,22 +135,6 @@ void change(const std::string& name, Store& store) {
   }
 }
 
-class Folder {
- public:
-  Folder() : path_((fs::temp_directory_path() / "mankai-golden-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) {
-      std::abort();
-    }
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string journal_of(const fs::path& path) { return path.string() + "-journal"; }
 
 std::uint64_t hash_of(const AnyFilter& filter) { return sum_of(filter.to_bytes()); }
@@ -179,13 +163,13 @@ TEST_P(StoreGoldenTest, the_journal_is_of_the_version_that_was_written) {
 }
 
 TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path from = path_of(GetParam().name);
-  fs::copy_file(from, folder.path() / "store.mk");
+  fs::copy_file(from, folder.file("store.mk"));
   if (fs::exists(journal_of(from))) {
-    fs::copy_file(journal_of(from), journal_of(folder.path() / "store.mk"));
+    fs::copy_file(journal_of(from), journal_of(folder.file("store.mk")));
   }
-  auto store = Store::open(folder.path() / "store.mk");
+  auto store = Store::open(folder.file("store.mk"));
   ASSERT_TRUE(store) << store.error().message();
   EXPECT_EQ(hash_of(store->filter()), GetParam().image_hash);
   EXPECT_EQ(store->sequence(), GetParam().sequence);
@@ -193,7 +177,7 @@ TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
   EXPECT_EQ(store->recovery().bytes_dropped, 0U) << store->recovery().reason;
   ASSERT_TRUE(store->insert(kKeys));
   EXPECT_TRUE(store->close());
-  EXPECT_EQ(inspect_store(folder.path() / "store.mk")->info.footer_version, kFooterVersion);
+  EXPECT_EQ(inspect_store(folder.file("store.mk"))->info.footer_version, kFooterVersion);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreGoldenTest, testing::ValuesIn(kGolden),
@@ -205,8 +189,8 @@ TEST(StoreGolden, DISABLED_write) {
     if (golden.footer_version != kFooterVersion || has_old_journal) {
       continue;
     }
-    const Folder folder;
-    const fs::path path = folder.path() / "store.mk";
+    const TemporaryFolder folder;
+    const fs::path path = folder.file("store.mk");
     auto filter = create_filter(parse_spec(golden.spec).value());
     ASSERT_TRUE(filter) << filter.error().message();
     Store store = Store::create(path, std::move(*filter)).value();

@@ -2,7 +2,6 @@
 // guard blocks. MANKAI_URLS says how many are tried; `make test-all` tries a million.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +17,7 @@
 #include "mankai/guard/guard.hpp"
 #include "mankai/url/browser_url.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -415,15 +415,13 @@ TEST(Browsers, no_url_that_leads_to_a_listed_path_is_ok) {
   ASSERT_TRUE(builder.add_block("path.example/foo").value() && builder.add_block("bad.example").value());
   ASSERT_TRUE(builder.add_allow("bad.example/ok").value());
   const Guard guard = builder.build().value();
-  const auto folder = std::filesystem::temp_directory_path() / ("mankai_paths." + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
+  const test::TemporaryFolder folder;
   test::Random random(20'261'123);
   Texts urls(50'000);
   std::ranges::generate(urls, [&] {
     return std::string("http://") + (random.below(2) == 0 ? "path" : "bad") + ".example" + draw_path(random);
   });
-  const auto opened = hosts_by_node(urls, folder);
-  std::filesystem::remove_all(folder);
+  const auto opened = hosts_by_node(urls, folder.path());
   ASSERT_EQ(opened.size(), urls.size());
   GuardScratch scratch;
   std::uint64_t listed = 0;
@@ -446,20 +444,18 @@ TEST(Browsers, no_url_that_leads_to_a_listed_host_is_ok) {
   }
   const char* const asked = std::getenv("MANKAI_URLS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   const std::size_t count = asked == nullptr ? 2 * kBatch : std::strtoull(asked, nullptr, 10);
-  const auto folder = std::filesystem::temp_directory_path() / ("mankai_browsers." + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
+  const test::TemporaryFolder folder;
   Urls source(20'261'122);
   Comparison comparison;
   for (std::size_t done = 0; done < count; done += kBatch) {
     Texts urls(std::min(kBatch, count - done));
     std::ranges::generate(urls, [&] { return source.draw(); });
-    const auto hosts = hosts_by_node(urls, folder);
+    const auto hosts = hosts_by_node(urls, folder.path());
     ASSERT_EQ(hosts.size(), urls.size());
     for (std::size_t i = 0; i < urls.size() && !HasFailure(); ++i) {
       comparison.check(urls[i], hosts[i]);
     }
   }
-  std::filesystem::remove_all(folder);
   comparison.report();
 }
 

@@ -15,6 +15,7 @@
 #include "mankai/guard/guard_format.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "tests/support/failing_calls.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -25,23 +26,19 @@ using Rules = std::vector<std::string_view>;
 class GuardFileTest : public ::testing::Test {
  protected:
   GuardFileTest() {
-    std::filesystem::create_directories(folder_);
     auto builder = GuardBuilder::create({.seed = {{1, 2}}}).value();
     EXPECT_TRUE(builder.add_block("evil.example").value());
     EXPECT_TRUE(GuardFile::write(path_, builder.build().value(), Existing::replace).has_value());
   }
-  ~GuardFileTest() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] Answer answer(std::string_view url) const {
     GuardScratch scratch;
     return GuardFile::open(path_).value().guard().check(url, scratch).answer;
   }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
-  }
+  [[nodiscard]] std::size_t files() const { return folder_.entries(); }
 
-  const std::string folder_ = ::testing::TempDir() + "guard_file_" + std::to_string(::getpid());
-  const std::string path_ = folder_ + "/blocked.mkg";
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.file("blocked.mkg");
 };
 
 TEST_F(GuardFileTest, has_each_change_when_the_call_returns) {
@@ -114,11 +111,11 @@ TEST_F(GuardFileTest, says_which_exceptions_were_not_there) {
 
 TEST_F(GuardFileTest, takes_no_other_files_place) {
   const Guard guard = Guard::create().value();
-  const std::string list = folder_ + "/list";
+  const std::string list = folder_.file("list");
   std::ofstream(list) << "evil.example\n";
   EXPECT_EQ(GuardFile::write(list, guard, Existing::replace).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(std::filesystem::file_size(list), 13U);
-  EXPECT_EQ(GuardFile::write(folder_, guard, Existing::replace).error().code, ErrorCode::io);
+  EXPECT_EQ(GuardFile::write(folder_.path(), guard, Existing::replace).error().code, ErrorCode::io);
   // A guard, whole or not, and an empty file are nobody's list.
   std::filesystem::resize_file(path_, 100);
   EXPECT_TRUE(GuardFile::write(path_, guard, Existing::replace).has_value());
@@ -152,7 +149,7 @@ TEST_F(GuardFileTest, has_one_writer_and_readers_beside_it) {
 }
 
 TEST_F(GuardFileTest, that_is_none_is_refused_with_its_name) {
-  const auto missing = GuardFile::open(folder_ + "/none");
+  const auto missing = GuardFile::open(folder_.file("none"));
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
   std::filesystem::resize_file(path_, 100);
   const auto cut = GuardFile::open(path_);

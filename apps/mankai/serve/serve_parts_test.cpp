@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -16,11 +15,10 @@
 #include "apps/mankai/serve/access_log.hpp"
 #include "apps/mankai/serve/connection.hpp"
 #include "apps/mankai/serve/request_head.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai::command::serve {
 namespace {
-
-namespace fs = std::filesystem;
 
 class ConnectionTest : public testing::Test {
  protected:
@@ -119,12 +117,7 @@ TEST_F(ConnectionTest, a_request_that_is_not_complete_in_time_is_refused) {
 
 class AccessLogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-log-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path() const { return folder_ / "log"; }
+  [[nodiscard]] std::string path() const { return folder_.file("log"); }
   [[nodiscard]] static std::string available(int file) {
     std::string text(std::size_t{1} << 20, '\0');
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(file, text.data(), text.size()))));
@@ -132,7 +125,7 @@ class AccessLogTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 const Exchange kExchange = {.request_line = "GET / HTTP/1.1", .address = "127.0.0.1", .status = 200, .answer_bytes = 7};

@@ -1,8 +1,8 @@
 #include "mankai/gate/database/source_settings.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 namespace mankai {
@@ -59,9 +59,8 @@ TEST(SourceSettings, lists_are_read_back_whole_or_not_at_all) {
 }
 
 TEST(SourceSettings, a_missing_file_says_what_makes_one) {
-  std::string pattern = testing::TempDir() + "mankai-source-XXXXXX";
-  const std::string folder = ::mkdtemp(pattern.data());
-  const std::string path = folder + "/gate.mk";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("gate.mk");
   const auto missing = read_source_settings(path);
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
@@ -69,7 +68,6 @@ TEST(SourceSettings, a_missing_file_says_what_makes_one) {
   ASSERT_TRUE(write_source_settings(path, kSettings, Existing::refuse));
   EXPECT_EQ(read_source_settings(path), kSettings);
   EXPECT_FALSE(write_source_settings(path, kSettings, Existing::refuse).has_value());
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

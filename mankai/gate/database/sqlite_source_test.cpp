@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
 namespace {
@@ -63,13 +63,8 @@ class Shop {
 
 class SqliteSourceTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "mankai-sqlite-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string database() const { return (folder_ / "shop.db").string(); }
-  [[nodiscard]] std::string gate() const { return (folder_ / "gate.mk").string(); }
+  [[nodiscard]] std::string database() const { return folder_.file("shop.db"); }
+  [[nodiscard]] std::string gate() const { return folder_.file("gate.mk"); }
   [[nodiscard]] RowSourceSettings settings() const {
     return {.source = "sqlite:" + database(),
             .table = "baskets",
@@ -88,7 +83,7 @@ class SqliteSourceTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 constexpr const char* kBaskets = "CREATE TABLE baskets(cookie TEXT PRIMARY KEY, items INTEGER, total REAL)";
