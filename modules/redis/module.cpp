@@ -36,7 +36,8 @@ int register_family(Context* context, const Family& family) noexcept {
 }
 
 int load(Context* context, const Call& arguments) noexcept {
-  engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
+  const int of_valkey = engine.is_valkey ? kHandleAtomicSlotMigration : 0;
+  engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad | of_valkey);
   const auto is_registered = [&](const Family* family) { return register_family(context, *family) == kOk; };
   const bool is_ready = register_memory_configs(context) == kOk && register_layout_configs(context) == kOk &&
                         std::ranges::all_of(families(), is_registered) && load_settings(arguments) == kOk &&

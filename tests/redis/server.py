@@ -6,6 +6,7 @@ the kernel is asked to end it with its parent.
 import atexit
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
@@ -72,6 +73,8 @@ class Server:
             "repl-ping-replica-period": 1, "shutdown-timeout": 0,
             # With the default, everysec, commands are answered before they are written while a sync is under way.
             "appendfsync": "no",
+            # As Valkey since 8.0 by default: the engine asks a value that a command replaces for its size.
+            "lazyfree-lazy-server-del": "yes",
             **{name.replace("_", "-"): value for name, value in options.items()},
         }
         if module is not None:
@@ -304,6 +307,33 @@ class Cluster:
         """Moves slots between two primaries, keys and all, as an operator would."""
         return _run("--cluster", "reshard", f"127.0.0.1:{source.port}", "--cluster-from", self.node_id(source),
                     "--cluster-to", self.node_id(target), "--cluster-slots", slots, "--cluster-yes")
+
+    def migrates_atomically(self):
+        """Whether all keys of a slot change their owner at once: Valkey 9, Redis 8.4."""
+        with Client(self.servers[0].socket) as client:
+            return any(client.must("COMMAND", "INFO", "cluster|migrateslots", "cluster|migration"))
+
+    def migrate(self, source, target):
+        """Moves the first range of slots of a primary, but its last slot, atomically: a primary without slots follows another."""
+        with Client(source.socket) as there, Client(target.socket) as here:
+            (slots,) = [line.split(" ")[8] for line in bytes(there.must("CLUSTER", "NODES")).decode().splitlines()
+                        if "myself" in line]
+            first, last = map(int, slots.split("-"))
+            if there.must("COMMAND", "INFO", "cluster|migrateslots")[0]:
+                there.must("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", first, last - 1, "NODE", self.node_id(target))
+                status = functools.partial(there.must, "CLUSTER", "GETSLOTMIGRATIONS")
+            else:
+                status = functools.partial(here.must, "CLUSTER", "MIGRATION", "STATUS", "ID",
+                                           here.must("CLUSTER", "MIGRATION", "IMPORT", first, last - 1))
+
+            def is_done():
+                (job,) = status()
+                fields = dict(zip(map(bytes, job[::2]), job[1::2]))
+                if fields[b"state"] in (b"failed", b"canceled"):
+                    raise AssertionError(f"the slots were not migrated: {fields}")
+                return fields[b"state"] in (b"success", b"completed")
+
+            wait_for("the slots are migrated", is_done, seconds=4 * PATIENCE)
 
     def check(self):
         """Raises when redis-cli finds a slot without an owner or nodes that disagree, also when they have settled."""

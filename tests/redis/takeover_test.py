@@ -10,6 +10,7 @@ import hashlib
 import json
 import pathlib
 import random
+import re
 import socket
 import struct
 import threading
@@ -41,8 +42,8 @@ def items_of(described):
 def rewrite_and_load(client):
     """Makes the server write an AOF file, and take its data from that."""
     client.must("CONFIG", "SET", "appendonly", "yes")
-    wait_for("the AOF is written", lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0"
-             and client.info("persistence")["aof_enabled"] == "1")
+    is_written = {"aof_enabled": "1", "aof_rewrite_in_progress": "0", "aof_rewrite_scheduled": "0"}  # behind another child
+    wait_for("the AOF is written", lambda: is_written.items() <= client.info("persistence").items())
     client.must("DEBUG", "LOADAOF")
 
 
@@ -69,6 +70,11 @@ def expected(reply):
     if isinstance(reply, str):
         return reply[1:] if reply[0] == "+" else reply
     return reply
+
+
+def numbers(info):
+    """Doubles as numbers: Valkey 9 and Redis 8.6 write fewer digits of them than earlier versions."""
+    return [float(part) if re.fullmatch(r"0\.\d+", str(part)) else part for part in info]
 
 
 def words_of(step):
@@ -144,7 +150,7 @@ class Subject:
                 self.test.assertEqual(got, probe["counts"])
 
     def check_info(self, fact):
-        self.test.assertEqual(plain(self.client.must(f"{self.family}.INFO", self.key)), expected(fact))
+        self.test.assertEqual(numbers(plain(self.client.must(f"{self.family}.INFO", self.key))), numbers(expected(fact)))
 
     def check_debug(self, fact):
         self.test.assertEqual(plain(self.client.must(f"{self.family}.DEBUG", self.key)), expected(fact))
@@ -450,6 +456,9 @@ class Primary(threading.Thread):
 @needs_module
 @unittest.skipUnless(FIXTURES.is_dir(), "SKIPPED: the fixtures of RedisBloom are not here (../shared)")
 class StreamTest(RedisTest):
+    def start(self, **options):
+        return super().start(**{"bf.redisbloom-version": 2, **options})  # that of the fixtures
+
     def check(self, client, described):
         for one in described:
             client.must("SELECT", one.get("db", 0))
@@ -494,11 +503,11 @@ class StreamTest(RedisTest):
         digests = gzip.decompress((FIXTURES / "tdigest.rdb.gz").read_bytes())
         later = b"REDIS9999" + digests[9:]
         failed = "Failed trying to load the "  # "MASTER" or "PRIMARY synchronization DB"
-        for mode, kept in (("swapdb", 1), ("disabled", 0)):
+        for mode, kept in (("swapdb", [1]), ("disabled", [0, 1])):  # Valkey 9 checks the version before it deletes
             with self.subTest("the version is too new", mode=mode):
                 server = self.follow(mode, later)
                 wait_for("the load fails", lambda: failed in server.log(1000))
-                self.assertEqual(server.client().must("DBSIZE"), kept)
+                self.assertIn(server.client().must("DBSIZE"), kept)
         with self.subTest("a value is refused", mode="swapdb"):
             server = self.follow("swapdb", digests)
             wait_for("the process ends", lambda: not server.is_running())
@@ -591,9 +600,8 @@ class NewValuesTest(RedisTest):
         self.assertNotIn("== CRITICAL ==", replica.log(10**6))
         client.must("DEBUG", "RELOAD")
         self.assertEqual(client.must("DEBUG", "DIGEST"), before)
-        client.must("CONFIG", "SET", "aof-use-rdb-preamble", "no", "appendonly", "yes")
-        wait_for("the AOF is written", lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0")
-        client.must("DEBUG", "LOADAOF")
+        client.must("CONFIG", "SET", "aof-use-rdb-preamble", "no")
+        rewrite_and_load(client)
         self.assertEqual(client.must("DEBUG", "DIGEST"), before)
 
     def test_filters_of_valkey_bloom(self):
@@ -671,8 +679,8 @@ class NewValuesTest(RedisTest):
         client.must("TOPK.RESERVE", "hashed", 3, 8, 7, "0.5", "HASH", "nh-siphash")
         self.assertEqual([client.must("TYPE", key) for key in ("chance", "default", "ours", "hashed")],
                          [b"TopK-TYPE", b"TopK-TYPE", b"mankai-tk", b"mankai-tk"])
-        self.assertEqual(client.must("TOPK.INFO", "default"),
-                         [b"k", 3, b"width", 8, b"depth", 7, b"decay", b"0.90000000000000002"])
+        *info, decay = client.must("TOPK.INFO", "default")
+        self.assertEqual((info, float(decay)), ([b"k", 3, b"width", 8, b"depth", 7, b"decay"], 0.9))
         for start in range(0, 3000, 100):
             client.must("TOPK.ADD", "chance", *(f"item{number * number % 97}" for number in range(start, start + 100)))
         self.assertEqual(plain(client.must("TOPK.INCRBY", "default", "a", 5, "b", 0)), [None, None])

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "modules/redis/engine/call.hpp"
@@ -59,8 +60,13 @@ class Lookup {
     found_ = made.release();
     engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*found_), found_);
   }
-  /// Replaces the value by one that may have another format. The key keeps its time to live.
+  /// Replaces the value by one that may have another format. The key keeps its time to live. The old value may have
+  /// been moved from, if the format stays: the engine asks a value that it deletes for its size.
   void replace(std::unique_ptr<KeyValue> made) noexcept {
+    if (engine.module_type_replace_value(key_, NativeType<KeyValue>::type_of(*made), made.get(), nullptr) == kOk) {
+      delete std::exchange(found_, made.release());
+      return;
+    }
     const long long expires = engine.get_abs_expire(key_);
     set(std::move(made));
     engine.set_abs_expire(key_, expires);

@@ -56,6 +56,7 @@ const std::array kBindings = {
     Binding{"RedisModule_ModuleTypeGetType", static_cast<void*>(&engine.module_type_get_type)},
     Binding{"RedisModule_ModuleTypeGetValue", static_cast<void*>(&engine.module_type_get_value)},
     Binding{"RedisModule_ModuleTypeSetValue", static_cast<void*>(&engine.module_type_set_value)},
+    Binding{"RedisModule_ModuleTypeReplaceValue", static_cast<void*>(&engine.module_type_replace_value)},
     Binding{"RedisModule_DeleteKey", static_cast<void*>(&engine.delete_key)},
     Binding{"RedisModule_GetAbsExpire", static_cast<void*>(&engine.get_abs_expire)},
     Binding{"RedisModule_SetAbsExpire", static_cast<void*>(&engine.set_abs_expire)},

@@ -36,10 +36,11 @@ inline constexpr int kWrite = 2;
 inline constexpr int kKeyTypeEmpty = 0;
 
 // Options of SetModuleOptions: the module checks for I/O errors itself; it signals modified keys itself; its type can
-// be loaded while a replica still serves the old data.
+// be loaded while a replica still serves the old data; slots may be migrated at once (Valkey 9 and later, not Redis).
 inline constexpr int kHandleIoErrors = 1 << 0;
 inline constexpr int kNoImplicitSignalModified = 1 << 1;
 inline constexpr int kHandleReplAsyncLoad = 1 << 2;
+inline constexpr int kHandleAtomicSlotMigration = 1 << 5;
 
 /// The class of keyspace events that belong to modules ("d" in notify-keyspace-events).
 inline constexpr int kNotifyModule = 1 << 13;
@@ -215,6 +216,7 @@ struct Engine {
   Type* (*module_type_get_type)(Key*);
   void* (*module_type_get_value)(Key*);
   int (*module_type_set_value)(Key*, Type*, void*);
+  int (*module_type_replace_value)(Key*, Type*, void*, void**);
   int (*delete_key)(Key*);
   long long (*get_abs_expire)(Key*);  ///< milliseconds since 1970; -1: none
   int (*set_abs_expire)(Key*, long long);
