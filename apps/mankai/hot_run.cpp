@@ -70,7 +70,8 @@ class HotRun {
     MANKAI_ASSIGN(auto input, HotReader::open(logs, like, request_.future, [this] { wait(); }));
     hot_.begin(BatchMode::in_memory);
     const auto read = read_all(*input);
-    if (request_.at && stop_signal() == 0) {
+    // Without a time nothing decays.
+    if (request_.at && last_time_ != Time() && stop_signal() == 0) {
       note(hot_.advance_to(*request_.at));
     }
     screen_.clear(output_);

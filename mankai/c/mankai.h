@@ -772,7 +772,7 @@ MANKAI_API int mankai_guard_builder_add(mankai_guard_builder* builder, const voi
 MANKAI_API int mankai_guard_builder_allow(mankai_guard_builder* builder, const void* rule, size_t bytes);
 
 /* Adds the rules of a complete list, given as text or as an uncompressed file. Lines that are no rules are skipped and
- * counted: mankai_guard_builder_report. Errors: INVALID_ARGUMENT for a missing column; NOT_FOUND, IO. */
+ * counted: mankai_guard_builder_report. Errors: INVALID_ARGUMENT for JSON and a missing column; NOT_FOUND, IO. */
 MANKAI_API int mankai_guard_builder_add_list(mankai_guard_builder* builder, const void* text, size_t bytes,
                                              const mankai_list_options* options);
 MANKAI_API int mankai_guard_builder_add_file(mankai_guard_builder* builder, const char* path,

@@ -43,14 +43,15 @@ bool is_local_name(std::string_view word) noexcept {
 
 bool is_local(std::string_view text) noexcept { return detail::is_nowhere(text) || is_local_name(text); }
 
-// "[Adblock Plus 2.0]"; but "[$…]" is AdGuard's syntax before a filter, and "[2001:db8::7]" an address.
+// "[Adblock Plus 2.0]"; but "[$…]" is AdGuard's syntax before a filter, "[2001:db8::7]" an address, and "["a.example"]"
+// JSON.
 bool is_heading(std::string_view line) noexcept {
-  return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$") &&
+  return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$") && !line.contains('"') &&
          !detail::looks_like_address(line.substr(1, line.size() - 2));
 }
 
-// Begins with an object, or with an array of strings, objects or arrays. Read as CSV, a list in one line would be one
-// rule.
+// Begins with an object, or with an array of strings, objects or arrays, or with another value before a string. Read
+// as CSV, a list in one line would be one rule.
 bool is_json(std::span<const std::string_view> lines) noexcept {
   const auto begin = std::ranges::find_if(lines, RuleListReader::says_something);
   const std::string_view line = begin == lines.end() ? std::string_view() : detail::trim(*begin);
@@ -58,7 +59,12 @@ bool is_json(std::span<const std::string_view> lines) noexcept {
     return false;
   }
   const std::string_view inside = detail::trim(line.substr(1));
-  return inside.empty() || std::string_view(line[0] == '{' ? "\"}" : "\"{[").contains(inside[0]);
+  if (inside.empty() || std::string_view(line[0] == '{' ? "\"}" : "\"{[").contains(inside[0])) {
+    return true;
+  }
+  const std::size_t end = inside.find_first_of(",]");
+  return line[0] == '[' && end != std::string_view::npos && inside[end] == ',' &&
+         detail::trim(inside.substr(end + 1)).starts_with('"');
 }
 
 std::vector<std::string_view> first_lines(std::span<const std::string_view> lines) {
@@ -150,10 +156,10 @@ RuleListReader::~RuleListReader() = default;
 Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, std::span<const std::string_view> first) {
   const std::vector<std::string_view> lines = first_lines(first);
   if (options.format == RuleListFormat::automatic && options.column.empty() && is_json(lines)) {
-    return fail(
-        ErrorCode::corrupt,
-        "is JSON, which is not a format of lists; convert it to hosts or URLs, one per line, such as with `jq -r "
-        "'.[]'`");
+    return fail(ErrorCode::invalid_argument,
+                "is JSON, which is not a format of lists; convert it to hosts or URLs, one per line, such as with `jq "
+                "-r '.[]'` for an array of texts and `jq -r '.NAME[]'` for one in an object (to read it as it is: "
+                "--format csv)");
   }
   const detail::ListHead head = detail::head_of(lines);
   RuleListReader reader;

@@ -147,7 +147,8 @@ inline constexpr std::size_t kRuleListFirstLines = 256;
 class RuleListReader {
  public:
   /// Detects the format. `first` are the list's first lines, without line ends, which `add` needs as well:
-  /// kRuleListFirstLines for which says_something, or the whole list. Errors: invalid_argument for a missing column.
+  /// kRuleListFirstLines for which says_something, or the whole list. Errors: invalid_argument for JSON and for a
+  /// missing column.
   [[nodiscard]] static Result<RuleListReader> create(const RuleListOptions& options,
                                                      std::span<const std::string_view> first);
   /// Whether a line is neither blank nor a comment.

@@ -509,11 +509,13 @@ TEST(RuleList, json_is_refused) {
       {R"([{"url":"http://a.example/"},{"url":"http://b.example/"}])"},
       {R"({"url":"http://a.example/"})", R"({"url":"http://b.example/"})"},
       {R"([["a.example",1]])"},
+      {R"([1, "a.example","b.example"])"},
+      {R"([null,"a.example"])"},
   };
   for (const auto& lines : lists) {
     const auto reader = RuleListReader::create({}, lines);
     ASSERT_FALSE(reader.has_value()) << lines[0];
-    EXPECT_EQ(reader.error().code, ErrorCode::corrupt);
+    EXPECT_EQ(reader.error().code, ErrorCode::invalid_argument);
     EXPECT_TRUE(reader.error().detail.starts_with("is JSON")) << reader.error().detail;
   }
   const std::vector<std::vector<std::string_view>> others = {
@@ -521,6 +523,9 @@ TEST(RuleList, json_is_refused) {
   for (const auto& lines : others) {
     EXPECT_TRUE(RuleListReader::create({}, lines).has_value());
   }
+  const auto addresses = RuleListReader::create({}, std::vector<std::string_view>{R"([2001:db8::7],"x")"});
+  ASSERT_FALSE(addresses.has_value());
+  EXPECT_FALSE(addresses.error().detail.starts_with("is JSON"));
   // Strings on lines of their own can be read as CSV by those who ask for it.
   EXPECT_TRUE(RuleListReader::create({.format = RuleListFormat::csv, .column = "1"}, lists[2]).has_value());
 }

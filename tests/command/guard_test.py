@@ -159,7 +159,7 @@ class Lists(Guard):
 
     def test_json_is_refused(self):
         self.write("list.json", '["a.example","b.example"]\n')
-        self.error("guard", "build", "b.mkg", "list.json", code=3, says=["list.json: is JSON", "jq", "nothing was written"])
+        self.error("guard", "build", "b.mkg", "list.json", code=2, says=["list.json: is JSON", "jq", "nothing was written"])
         self.assertFalse((self.dir / "b.mkg").exists())
 
     def test_comments_are_no_sign_of_a_format(self):

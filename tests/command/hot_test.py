@@ -341,6 +341,8 @@ class Options(HotTest):
         self.assertEqual(self.run_mankai("hot", "--at", str(middle), "a.log")[1], b"")
         self.assertEqual(self.run_mankai("hot", "--at", str(self.events[0][0] - 60), "a.log"),
                          (b"", f"mankai: nothing was counted: 2,000 records are later than --at, the first one at {iso(self.events[0][0])}\n".encode()))
+        self.write("plain", b"/x\n/x\n/y\n")
+        self.assertEqual(self.out("hot", "--at", iso(last), "plain"), self.out("hot", "plain"))
         self.error("hot", "--at", "yesterday", code=2, says="--at")
         self.error("hot", "--at", str(middle), "--follow", code=2, says="--follow")
 

@@ -5,6 +5,7 @@
 
 #include <new>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

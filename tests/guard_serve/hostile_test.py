@@ -41,6 +41,10 @@ class Hostile(serving.ServeTest):
                 self.assertEqual(answer.headers["connection"], "close")
                 self.assertTrue(answer.json()["error"])
                 self.assertTrue(client.has_ended(), "nobody knows where the next request begins")
+        with Client(process.port) as client:
+            client.send(b"HEAD /healthz HTTP/1.1\r\n\r\n")
+            self.assertEqual(client.answer(has_body=False).status, 400)
+            self.assertTrue(client.has_ended(), "a response to HEAD has no body")
         self.assert_serves(process)
 
     def test_a_host_is_required_in_1_1_and_has_no_effect(self):
@@ -51,7 +55,8 @@ class Hostile(serving.ServeTest):
             b"GET /healthz HTTP/1.1\r\nHost:\r\nHost:\r\n\r\n": 400, b"GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n": 400,
             b"GET /healthz HTTP/1.0\r\nHost: a, b\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n": 400,
             b"GET /healthz HTTP/1.1\r\nHost: u@a\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: a\"<>\r\n\r\n": 400,
-            b"GET /healthz HTTP/1.1\r\nHost: \xc3\xa9.example\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nHost: \xc3\xa9.example\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nHost: 192.0.2.1:\r\n\r\n": 200,
+            **{b"GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n" % host: 400 for host in (b"[::1", b"[]", b"]:[", b"[::1]80", b"[a.example]", b"a:b", b"a:80:80", b":::")},
         }.items():
             with self.subTest(head), Client(process.port) as client:
                 client.send(head)

@@ -319,23 +319,29 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         replica.wait_for_primary(primary)
         self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, replica.client())))
 
-    def test_a_primary_that_refused_items_obeys_its_successor(self):
-        """A full filter searches less for room; one on a replica has not refused anything, and searches more as a primary."""
+    def test_a_primary_that_refused_items_takes_what_its_successor_takes(self):
+        """A full filter searches fewer buckets for room. One on a replica has not refused anything; as a primary it searches more."""
         old, new = self.start(tcp=True, repl_backlog_size="16mb"), self.start(tcp=True, repl_backlog_size="16mb")
         new.replicate(old)
-        for number in range(4):
-            key = f"f{number}"
+        cuckoo, expiring = [f"cf{number}" for number in range(4)], [f"bf{number}" for number in range(6)]
+        items = [f"item{i}" for i in range(5400)]
+        for number, key in enumerate(cuckoo):
             old.client().must("CF.RESERVE", key, 5000, "EXPANSION", 0, "SEED", f"{number:032x}")
-            self.assertIn(-1, old.client().must("CF.INSERT", key, "ITEMS", *(f"item{i}" for i in range(5300))))
+            self.assertIn(-1, old.client().must("CF.INSERT", key, "ITEMS", *items[:5300]))
+        for number, key in enumerate(expiring):
+            old.client().must("BF.RESERVE", key, "0.01", 5000, "NONSCALING", "SEED", f"{number:032x}", "TTL", 100_000)
+            self.assertIsInstance(old.client().must("BF.MADD", key, *items)[-1], Error)
         new.wait_for_primary(old)
         new.client().must("REPLICAOF", "NO", "ONE")
         old.replicate(new)
-        for number in range(4):
-            self.assertIn(1, new.client().must("CF.INSERT", f"f{number}", "ITEMS", *(f"more{i}" for i in range(3000))))
+        more = [f"more{i}" for i in range(3000)]
+        for key in cuckoo:
+            self.assertIn(1, new.client().must("CF.INSERT", key, "ITEMS", *more))
+        for key in expiring:
+            new.client().pipeline([("BF.ADD", key, item) for item in more])
         old.wait_for_primary(new)
         self.assertEqual(new.client().info("stats")["sync_full"], "0")
-        keys = [f"f{number}" for number in range(4)]
-        self.assertEqual(*(each.client().must("DEBUG", "DIGEST-VALUE", *keys) for each in (old, new)))
+        self.assertEqual(*(each.client().must("DEBUG", "DIGEST-VALUE", *cuckoo, *expiring) for each in (old, new)))
 
 
 @needs_module

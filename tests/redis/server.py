@@ -73,7 +73,7 @@ class Server:
             "repl-ping-replica-period": 1, "shutdown-timeout": 0,
             # With the default, everysec, commands are answered before they are written while a sync is under way.
             "appendfsync": "no",
-            # As Valkey since 8.0 by default: the engine asks a value that a command replaces for its size.
+            # As Valkey since 8.0 by default: the engine requests the size of a value that a command replaces.
             "lazyfree-lazy-server-del": "yes",
             **{name.replace("_", "-"): value for name, value in options.items()},
         }

@@ -198,8 +198,7 @@ void HttpServer::refuse(Connection& connection) {
 
 void HttpServer::respond(Connection& connection, const HttpResponse& response, std::string_view request_line,
                          SteadyTime begun, bool closes) const {
-  const bool has_body = connection.is_refused() || connection.head().method() != "HEAD";
-  const std::string bytes = to_bytes(response, has_body, closes);
+  const std::string bytes = to_bytes(response, !request_line.starts_with("HEAD "), closes);
   connection.put(bytes);
   settings_.observe({.request_line = request_line,
                      .is_refused = connection.is_refused(),

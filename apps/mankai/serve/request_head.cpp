@@ -106,13 +106,29 @@ std::string_view authority_of(std::string_view target) noexcept {
 }
 
 constexpr std::string_view kLineEnd = "\r\n";
-// Of a host and port (RFC 3986), without the comma, which joins two of them.
+// Of a host (RFC 3986), without the comma, which joins two of them.
 constexpr std::string_view kHostCharacters =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=:[]";
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=";
+constexpr std::string_view kAddressCharacters = "0123456789abcdefABCDEF:.";
+
+bool has_only(std::string_view text, std::string_view characters) noexcept {
+  return text.find_first_not_of(characters) == std::string_view::npos;
+}
 
 // Host and port, or empty.
 bool is_authority(std::string_view text) noexcept {
-  return text.find_first_not_of(kHostCharacters) == std::string_view::npos;
+  const bool is_address = text.starts_with('[');
+  const std::size_t end = std::min(text.find(is_address ? ']' : ':'), text.size());
+  const std::string_view host = text.substr(is_address ? 1 : 0, is_address ? end - 1 : end);
+  std::string_view port = text.substr(end);
+  if (is_address) {
+    if (host.empty() || port.empty()) {
+      return false;
+    }
+    port.remove_prefix(1);
+  }
+  return has_only(host, is_address ? kAddressCharacters : kHostCharacters) &&
+         (port.empty() || (port[0] == ':' && has_only(port.substr(1), "0123456789")));
 }
 
 bool has_wrong_authority(std::string_view target) noexcept {

@@ -116,6 +116,9 @@ Answer add_keys(const Call& call, const AddRequest& request) {
     limit.set_growing(lookup.found()->memory_bytes());
   }
   advance_if_expiring(call, value);
+  if (!call.is_from_client() && value.expiring() != nullptr) {
+    value.expiring()->expect_room();
+  }
   const AddReport report = value.add(batch.keys(), fresh, early);
 
   const bool has_changed =

@@ -61,7 +61,7 @@ class Lookup {
     engine.module_type_set_value(key_, NativeType<KeyValue>::type_of(*found_), found_);
   }
   /// Replaces the value by one that may have another format. The key keeps its time to live. The old value may have
-  /// been moved from, if the format stays: the engine asks a value that it deletes for its size.
+  /// been moved from, if the format stays: the engine requests the size of a value that it deletes.
   void replace(std::unique_ptr<KeyValue> made) noexcept {
     if (engine.module_type_replace_value(key_, NativeType<KeyValue>::type_of(*made), made.get(), nullptr) == kOk) {
       delete std::exchange(found_, made.release());
