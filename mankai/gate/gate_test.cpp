@@ -299,18 +299,17 @@ TEST_F(GateTest, no_order_of_report_and_insert_hides_a_key) {
     unsigned shopper = 0;
     unsigned writer = 0;
     for (unsigned step = 0; step < kSteps; ++step) {
-      if ((mask >> step & 1U) != 0) {
-        switch (shopper++) {
-          case 0: answer = gate->maybe(key); break;
-          case 1: found = is_in_table; break;
-          default:
-            if (!found) {
-              gate->report_false_positive(key, *answer);
-            }
-        }
-      } else if (writer++ == 0) {
+      const bool is_shopper = (mask >> step & 1U) != 0;
+      const unsigned done = is_shopper ? shopper++ : writer++;
+      if (is_shopper && done == 0) {
+        answer = gate->maybe(key);
+      } else if (is_shopper && done == 1) {
+        found = is_in_table;
+      } else if (is_shopper && !found) {
+        gate->report_false_positive(key, *answer);
+      } else if (!is_shopper && done == 0) {
         is_in_table = true;
-      } else {
+      } else if (!is_shopper) {
         ASSERT_TRUE(insert(*gate, key, 21));
       }
     }
