@@ -55,8 +55,7 @@ enum class Step : std::uint8_t {
 /// The socket never blocks, and a request is answered only when it is complete. A slow client therefore costs a bounded
 /// amount of memory and no thread.
 ///
-/// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it,
-///          and so may `expire`.
+/// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending`, `cut` and `expire` may be called beside it.
 class Connection {
  public:
   /// Pre: the socket is non-blocking; the limits outlive the connection.

@@ -169,11 +169,7 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
   if (settings.is_deletable) {
     reserve.add("DELETABLE");
   }
-  if (settings.max_ttl != Duration::zero()) {
-    reserve.add("TTL").add(seconds_text(settings.max_ttl).data());
-    reserve.add("RESOLUTION")
-        .add(seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution)).data());
-  }
+  add_expiry(reserve, settings.max_ttl, settings.ttl_resolution);
   reserve.replicate(call);
 }
 

@@ -170,11 +170,7 @@ void replicate_creation(const Call& call, const CuckooSettings& settings, const 
   reserve.add("MAXITERATIONS").add(static_cast<long long>(settings.max_iterations));
   reserve.add("EXPANSION").add(static_cast<long long>(settings.expansion));
   reserve.add("ERROR").add(settings.fpr).add(settings.hash);
-  if (settings.max_ttl != Duration::zero()) {
-    reserve.add("TTL").add(seconds_text(settings.max_ttl).data());
-    reserve.add("RESOLUTION")
-        .add(seconds_text(Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution)).data());
-  }
+  add_expiry(reserve, settings.max_ttl, settings.ttl_resolution);
   reserve.replicate(call);
 }
 

@@ -1,6 +1,7 @@
 #include "modules/redis/image/expiring.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -16,6 +17,14 @@ bool is_replica(const Call& call) noexcept {
          (static_cast<unsigned>(engine.get_context_flags(call.context())) & kContextReplica) != 0;
 }
 
+// As read_seconds reads it, exact to the microsecond.
+using SecondsText = std::array<char, 32>;
+SecondsText seconds_text(Duration duration) noexcept {
+  SecondsText text;
+  std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(duration.count()) / 1e6);
+  return text;
+}
+
 }  // namespace
 
 Result<Duration> read_seconds(const Call& call, std::size_t index, const char* name) {
@@ -28,10 +37,11 @@ Result<Duration> read_seconds(const Call& call, std::size_t index, const char* n
   return Duration(std::max<std::int64_t>(std::int64_t{std::llround(*seconds * 1e6)}, 1));
 }
 
-SecondsText seconds_text(Duration duration) noexcept {
-  SecondsText text;
-  std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(duration.count()) / 1e6);
-  return text;
+void add_expiry(RepeatedCommand& creation, Duration max_ttl, Duration resolution) noexcept {
+  if (max_ttl != Duration::zero()) {
+    creation.add("TTL").add(seconds_text(max_ttl).data());
+    creation.add("RESOLUTION").add(seconds_text(Cuckoo::generation_for(max_ttl, resolution)).data());
+  }
 }
 
 void advance_to_clock(const Call& call, Cuckoo& filter, const char* command) {

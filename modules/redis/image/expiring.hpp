@@ -6,13 +6,13 @@
 /// `PREFIX.ADVANCE key milliseconds`. Reads on a primary are answered by its clock. A replica answers by the time that
 /// the primary replicated last, so it never treats an item as expired that the primary still finds.
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
 #include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/repeated_command.hpp"
 
 namespace mankai::redis {
 
@@ -21,9 +21,8 @@ inline constexpr const char* kDoesNotExpire = "ERR items of this filter do not e
 /// Reads a number of seconds, which may have a fraction. `name` is the option's.
 [[nodiscard]] Result<Duration> read_seconds(const Call& call, std::size_t index, const char* name);
 
-/// A duration as read_seconds reads it, exact to the microsecond.
-using SecondsText = std::array<char, 32>;
-[[nodiscard]] SecondsText seconds_text(Duration duration) noexcept;
+/// Adds TTL and RESOLUTION to the creation of a filter whose items expire; for another, with a `max_ttl` of 0, nothing.
+void add_expiry(RepeatedCommand& creation, Duration max_ttl, Duration resolution) noexcept;
 
 /// Advances a filter whose items expire to the clock's time, and replicates that by `command`. Does nothing for other
 /// filters, and for commands from a primary or an AOF file.
