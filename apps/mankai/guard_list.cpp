@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "apps/mankai/input.hpp"
+#include "apps/mankai/pipeline.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/signals.hpp"
 
 namespace mankai::command {
 namespace {
@@ -17,15 +18,26 @@ namespace {
 constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
 constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
 
-/// Adds the rules of one list. Buffers the first lines until they decide the format.
-class ListTaker {
- public:
-  ListTaker(RuleListOptions options, GuardBuilder* builder) : options_(std::move(options)), builder_(builder) {}
+/// The rules of some lines.
+struct RulesBlock {
+  std::vector<RuleKey> blocked;
+  std::vector<std::string> allowed;
+  std::size_t lines = 0;
 
-  /// Errors: invalid_argument for a missing column; corrupt for a digest collision.
-  Result<void> take(std::span<const std::string_view> lines) {
+  [[nodiscard]] std::size_t size() const noexcept { return lines; }
+  static void parse() noexcept {}  // what a line means depends on the lines before it, so `read` has done it
+};
+
+/// Reads the rules of one list. Buffers the first lines until they decide the format.
+class ListParser {
+ public:
+  ListParser(RuleListOptions options, const Hasher& hasher) : options_(std::move(options)), hasher_(hasher) {}
+
+  /// Errors: invalid_argument for a missing column.
+  Result<void> take(std::span<const std::string_view> lines, RulesBlock& block) {
     if (reader_) {
-      return take_lines(lines);
+      take_lines(lines, block);
+      return {};
     }
     for (const std::string_view line : lines) {
       first_.emplace_back(line);
@@ -34,100 +46,138 @@ class ListTaker {
     }
     const bool is_enough =
         saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
-    return is_enough ? begin() : Result<void>();
+    return is_enough ? begin(block) : Result<void>();
   }
-  /// Adds the buffered lines of a short list.
-  Result<void> finish() {
+  /// Takes the buffered lines of a short list. Errors: as take.
+  Result<void> finish(RulesBlock& block) {
     if (!reader_) {
-      MANKAI_TRY(begin());
+      MANKAI_TRY(begin(block));
     }
     reader_->finish();
-    return take_rules();
+    take_rules(block);
+    return {};
   }
 
   void note(ListOutcome& outcome) {
-    outcome.format = reader_->format();
-    outcome.counts = reader_->counts();
-    outcome.repeated = repeated_;
+    if (reader_) {  // a stop signal may have come before
+      outcome.format = reader_->format();
+      outcome.counts = reader_->counts();
+    }
     outcome.skipped = std::move(skipped_);
   }
 
  private:
-  Result<void> begin() {
+  Result<void> begin(RulesBlock& block) {
     const std::vector<std::string_view> lines(first_.begin(), first_.end());
     MANKAI_ASSIGN(auto reader, RuleListReader::create(options_, lines));
     reader_ = std::move(reader);
-    auto taken = take_lines(lines);
+    take_lines(lines, block);
     first_.clear();
-    return taken;
-  }
-  Result<void> take_lines(std::span<const std::string_view> lines) {
-    for (const std::string_view line : lines) {
-      reader_->add(line);
-      MANKAI_TRY(take_rules());
-    }
     return {};
   }
-  Result<void> take_rules() {
+  void take_lines(std::span<const std::string_view> lines, RulesBlock& block) {
+    for (const std::string_view line : lines) {
+      reader_->add(line);
+      take_rules(block);
+    }
+  }
+  void take_rules(RulesBlock& block) {
     while (const auto read = reader_->next()) {
       if (read->skipped) {
         skipped_.note(*read->skipped, *read);
       }
       for (const std::string_view rule : read->rules) {
-        MANKAI_TRY(take_rule(*read, rule));
+        const auto key = key_of(rule, url_, hasher_);
+        if (!key) {
+          reader_->refuse(*read);
+          skipped_.note(RuleSkip::refused, *read);
+        } else if (read->is_exception) {
+          block.allowed.emplace_back(rule);
+        } else {
+          block.blocked.push_back(*key);
+        }
       }
     }
-    return {};
-  }
-  // Counts invalid rules. A rule that the guard cannot hold is an error, since it would not be blocked.
-  Result<void> take_rule(const RuleLine& read, std::string_view rule) {
-    const auto added = add(read, rule);
-    if (!added && added.error().code != ErrorCode::invalid_argument) {
-      return std::unexpected(added.error().within(shown_rule(rule)));
-    }
-    if (!added) {
-      reader_->refuse(read);
-      skipped_.note(RuleSkip::refused, read);
-    } else if (!*added) {
-      ++repeated_;
-    }
-    return {};
-  }
-
-  Result<bool> add(const RuleLine& read, std::string_view rule) {
-    if (builder_ == nullptr) {
-      MANKAI_TRY(GuardRule::parse(rule, url_));
-      return true;
-    }
-    return read.is_exception ? builder_->add_allow(rule) : builder_->add_block(rule);
   }
 
   RuleListOptions options_;
-  GuardBuilder* builder_;
+  Hasher hasher_;
   std::vector<std::string> first_;
   std::size_t first_bytes_ = 0;
   std::size_t saying_ = 0;  ///< number of first_ that decide the format
   std::optional<RuleListReader> reader_;
-  std::uint64_t repeated_ = 0;
   SkippedLines skipped_;
   url::CanonicalUrl url_;
 };
+
+/// Reads one list as blocks of rules. The parser outlives it.
+struct RulesReader {
+  using Block = RulesBlock;
+
+  LineReader lines;
+  ListParser* parser;
+  std::string label;
+  bool is_finished = false;
+
+  Result<std::size_t> read(Block& block, bool /*keeps*/) {
+    block.blocked.clear();
+    block.allowed.clear();
+    MANKAI_ASSIGN(const auto batch, lines.next_batch());
+    block.lines = batch.size();
+    if (batch.empty()) {
+      if (std::exchange(is_finished, true)) {
+        return 0;
+      }
+      MANKAI_TRY(within(label, parser->finish(block)));
+    } else {
+      MANKAI_TRY(within(label, parser->take(batch, block)));
+    }
+    return sizeof(block) + block.blocked.capacity() * sizeof(RuleKey) + block.allowed.capacity() * kBytesPerLine;
+  }
+  [[nodiscard]] const Source& source() const noexcept { return lines.source(); }
+};
+
+// Returns how many of the rules were present already. A rule that the guard cannot hold is an error, since it would not
+// be blocked.
+Result<std::uint64_t> add(const RulesBlock& block, GuardBuilder& builder) {
+  MANKAI_ASSIGN(const auto added, builder.add_block(block.blocked));
+  std::uint64_t repeated = block.blocked.size() - added;
+  for (const std::string& rule : block.allowed) {
+    MANKAI_ASSIGN(const bool is_new, within(shown_rule(rule), builder.add_allow(rule)));
+    repeated += is_new ? 0 : 1;
+  }
+  return repeated;
+}
 
 }  // namespace
 
 std::string list_label(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 Result<ListOutcome> read_rule_list(const std::string& path, const RuleListOptions& options, GuardBuilder* builder) {
-  ListTaker taker(options, builder);
-  const InputRequest input{.paths = {path}, .lines = {}};
-  const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) -> Result<bool> {
-    MANKAI_TRY(within(list_label(path), taker.take(lines)));
-    return stop_signal() == 0;
-  });
-  MANKAI_TRY(read);
-  MANKAI_TRY(within(list_label(path), taker.finish()));
+  // One thread reads the rules while another one adds them.
+  constexpr std::size_t kThreads = 2;
+  const InputRequest input{.paths = {path}, .lines = {}, .threads = std::min(kThreads, usual_threads())};
   ListOutcome outcome{.path = path, .counts = {}};
-  taker.note(outcome);
+  ListParser parser(options, builder == nullptr ? Hasher(HashSpec{}) : builder->hasher());
+  const PipelineWork<RulesReader> work{.open = [&](Source source) -> Result<RulesReader> {
+                                         MANKAI_ASSIGN(auto lines, LineReader::create(std::move(source), input.lines));
+                                         return RulesReader{
+                                             .lines = std::move(lines), .parser = &parser, .label = list_label(path)};
+                                       },
+                                       .make_block = [] { return RulesBlock(); }};
+  MANKAI_ASSIGN(auto pipeline, Pipeline<RulesReader>::open(input, work, [] {}));
+  for (;;) {
+    MANKAI_ASSIGN(const auto* const block, pipeline->next());
+    if (block == nullptr) {
+      break;
+    }
+    if (builder != nullptr) {
+      MANKAI_ASSIGN(const auto repeated, within(list_label(path), add(*block, *builder)));
+      outcome.repeated += repeated;
+    }
+  }
+  pipeline.reset();
+  parser.note(outcome);
   return outcome;
 }
 

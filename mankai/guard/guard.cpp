@@ -394,8 +394,21 @@ Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
 }
 
 Result<bool> GuardBuilder::add_block(std::string_view rule) {
-  MANKAI_ASSIGN(const auto parsed, detail::read_rule(rule, url_));
-  return rules_.insert(detail::key_of(parsed, guard_.hasher_), kIdOfLists);
+  MANKAI_ASSIGN(const auto key, key_of(rule, url_, hasher()));
+  return rules_.insert(key, kIdOfLists);
+}
+
+Result<std::uint64_t> GuardBuilder::add_block(std::span<const RuleKey> rules) {
+  constexpr std::size_t kAhead = 8;
+  std::uint64_t added = 0;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (i + kAhead < rules.size()) {
+      rules_.in_base.prefetch(rules[i + kAhead]);
+    }
+    MANKAI_ASSIGN(const bool is_new, rules_.insert(rules[i], kIdOfLists));
+    added += is_new ? 1 : 0;
+  }
+  return added;
 }
 
 Result<Guard> GuardBuilder::build() {

@@ -213,6 +213,9 @@ class GuardBuilder {
 
   /// Returns false if the rule exists. Errors: as Guard::add.
   [[nodiscard]] Result<bool> add_block(std::string_view rule);
+  /// The same of rules that were read before; returns how many are new. Pre: key_of made them with `hasher`.
+  [[nodiscard]] Result<std::uint64_t> add_block(std::span<const RuleKey> rules);
+  [[nodiscard]] const Hasher& hasher() const noexcept { return guard_.hasher_; }
   [[nodiscard]] Result<bool> add_allow(std::string_view rule) { return guard_.allow(rule); }
   [[nodiscard]] std::uint64_t rule_count() const noexcept { return rules_.rule_count(); }
 

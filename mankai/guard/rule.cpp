@@ -95,6 +95,11 @@ RuleKey key_of(const GuardRule& rule, const Hasher& hasher) {
                         hasher);
 }
 
+Result<RuleKey> key_of(std::string_view text, url::CanonicalUrl& url, const Hasher& hasher) {
+  MANKAI_ASSIGN(const auto parts, detail::read_rule(text, url));
+  return detail::key_of(parts, hasher);
+}
+
 RuleKey detail::key_of(const RuleParts& rule, const Hasher& hasher) {
   const std::string_view host = rule.host;
   const std::string_view anchor = rule.is_ip ? host : url::last_labels(host, kAnchorLabels);

@@ -90,5 +90,7 @@ inline constexpr std::uint64_t kQueryLevel = std::uint64_t{1} << 32;
 
 /// Cost: one hash each of the anchor, the host, and each segment.
 [[nodiscard]] RuleKey key_of(const GuardRule& rule, const Hasher& hasher);
+/// The same of GuardRule::parse(text, url), whose text is not made. Errors: as parse, without the rule.
+[[nodiscard]] Result<RuleKey> key_of(std::string_view text, url::CanonicalUrl& url, const Hasher& hasher);
 
 }  // namespace mankai

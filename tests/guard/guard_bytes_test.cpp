@@ -155,6 +155,27 @@ TEST(GuardGolden, is_read_and_written_as_ever) {
   }
 }
 
+// Goal: rules that were read as keys, such as on another thread, make the guard that their texts make.
+TEST(GuardBuilding, takes_rules_as_texts_or_as_keys) {
+  const GuardSettings settings{.hash = HashKind::siphash, .seed = {{1, 2}}};
+  GuardBuilder by_text = GuardBuilder::create(settings).value();
+  GuardBuilder by_key = GuardBuilder::create(settings).value();
+  std::vector<RuleKey> keys;
+  std::uint64_t added = 0;
+  url::CanonicalUrl url;
+  for (int i = 0; i < 3000; ++i) {
+    const int host = i % 2900;  // the last hundred are repeated
+    const std::string rule = "http://A" + std::to_string(host) + ".example/" + (host % 3 == 0 ? "b?q=1" : "");
+    added += by_text.add_block(rule).value() ? 1 : 0;
+    keys.push_back(key_of(rule, url, by_key.hasher()).value());
+  }
+  EXPECT_EQ(added, 2900U);
+  EXPECT_EQ(by_key.add_block(std::span(keys).first(1000)).value(), 1000U);
+  EXPECT_EQ(by_key.add_block(std::span(keys).subspan(1000)).value(), 1900U);
+  EXPECT_FALSE(key_of("*.a.*", url, by_key.hasher()).has_value());
+  EXPECT_EQ(by_key.build().value().to_bytes(), by_text.build().value().to_bytes());
+}
+
 TEST(GuardSettings, that_are_impossible_are_refused) {
   for (const double fpr : {0.0, 1.0, -1.0, 2.0}) {
     EXPECT_EQ(Guard::create({.fpr = fpr}).error().code, ErrorCode::invalid_argument);

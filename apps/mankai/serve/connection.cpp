@@ -108,6 +108,11 @@ Step Connection::advance() {
       return *step;
     }
     const Moved moved = receive();
+    // What arrived before the time limit has been read.
+    if (moved == Moved::failed && is_late_.load(std::memory_order_relaxed) && !input_.empty()) {
+      refusal_ = kTooSlow;
+      return Step::refuse;
+    }
     if (moved != Moved::some) {
       return moved == Moved::all ? Step::wait_input : Step::close;
     }
@@ -148,10 +153,6 @@ std::optional<Step> Connection::look_for_request() {
   }
   if (head_ && input_.size() >= head_->bytes + head_->body_bytes) {
     return Step::answer;
-  }
-  if (is_late_.load(std::memory_order_relaxed)) {
-    refusal_ = kTooSlow;
-    return Step::refuse;
   }
   if (head_ && head_->awaits_continue) {
     ask_for_body();

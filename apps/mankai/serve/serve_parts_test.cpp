@@ -115,6 +115,14 @@ TEST_F(ConnectionTest, a_request_that_is_not_complete_in_time_is_refused) {
   EXPECT_FALSE(connection().expire(Phase::sending));
 }
 
+TEST_F(ConnectionTest, a_request_that_arrived_in_time_is_answered_after_it) {
+  send_to_it(kRequest.substr(0, 9));
+  EXPECT_EQ(connection().advance(), Step::wait_input);
+  send_to_it(kRequest.substr(9));
+  EXPECT_TRUE(connection().expire(Phase::receiving));
+  EXPECT_EQ(connection().advance(), Step::answer);
+}
+
 class AccessLogTest : public testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return folder_.file("log"); }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/base/error.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/rule.hpp"
@@ -72,6 +73,12 @@ class RuleNodes {
 
   /// Returns false if the rule exists; adds the id anyway. Errors: as RuleTable::insert.
   [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id);
+  /// Asks for the memory that an insertion looks at first.
+  void prefetch(const RuleKey& key) const noexcept {
+    for (const Digest digest : {key.anchor, key.host, key.rule}) {
+      prefetch_line(places_.data() + (places_.empty() ? 0 : digest.value & (places_.size() - 1)));
+    }
+  }
 
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
   /// Cost: 100 ns per node. Frees the memory of the rules.
