@@ -308,8 +308,8 @@ Options output_options(HotCommandRequest& request) {
                     kCountRoundingNames),
       text_option("--state", "FILE",
                   "Keep the counts in FILE, so the next run continues where this one stopped. FILE stores what is "
-                  "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "
-                  "of mankai create does not store that: each run prints a warning." +
+                  "counted: a run with another --by, --query or --match is an error. A FILE of mankai create does not "
+                  "store that: each run prints a warning." +
                       std::string(kOrRemote),
                   ValueKind::file_or_server, request.state),
       durability_option(request.store, "the counts of --follow"),
