@@ -20,7 +20,14 @@ inline constexpr std::size_t kCacheLineBytes = 64;
   asm volatile("");
 }
 
-/// The same for a line that is read once, as far as the processor can make use of that.
+/// The same into the level-2 cache, which waits for more lines at once than the level-1 cache: for many lines that are
+/// used a while later.
+[[gnu::always_inline]] inline void prefetch_line_to_level2(const void* address) noexcept {
+  __builtin_prefetch(address, 0, 2);
+  asm volatile("");
+}
+
+/// As prefetch_line, for a line that is read once, as far as the processor can make use of that.
 [[gnu::always_inline]] inline void prefetch_passing_line(const void* address) noexcept {
   __builtin_prefetch(address, 0, 0);
   asm volatile("");

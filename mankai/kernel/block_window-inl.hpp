@@ -106,7 +106,7 @@ struct Ring {
                         const Touch& touch) {
     for (std::size_t i = 0; i < std::max(count, ahead); ++i) {
       if (i < ahead) {
-        prefetch_line(words + block[next + i] * kBlockLanes);
+        prefetch_line_to_level2(words + block[next + i] * kBlockLanes);
       }
       if (i < count) {
         outcomes[place + i] = touch(words + block[place + i] * kBlockLanes, fields[place + i]);
