@@ -246,7 +246,6 @@ static inline void release_key(Key* key) { free(key->allocated); }
     return code == MANKAI_OK ? mankai_take_bytes(env, image, bytes) : mankai_throw(env, code); \
   }
 
-/* Many keys. */
 typedef struct Keys {
   mankai_packed packed;
   char* data;       /* of an array of keys */
@@ -266,7 +265,6 @@ typedef int Many(void* pointer, const mankai_packed* keys, const int64_t* times_
 /* The function: returns a Uint8Array of a result per key. Its data is a Many. */
 napi_value mankai_many(napi_env env, napi_callback_info info);
 
-/* Microseconds of milliseconds. */
 int64_t mankai_microseconds(double milliseconds);
 
 /* ---- Work (work.c) ---- */
