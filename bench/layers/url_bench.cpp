@@ -7,7 +7,6 @@
 #include "mankai/hash/hasher.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
-#include "mankai/url/public_suffixes.hpp"
 #include "mankai/url/segments.hpp"
 
 namespace mankai::bench {

@@ -8,7 +8,6 @@
 // The second header takes names from those before it.
 // clang-format off
 #include <cstring>
-#include <stdexcept>
 #include <bloom/bloom.h>
 #include <bloom/simd-block-fixed-fpp.h>
 // clang-format on

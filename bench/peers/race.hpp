@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "bench/peers/clock.hpp"

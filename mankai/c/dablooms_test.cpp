@@ -87,18 +87,6 @@ class Dablooms : public testing::Test {
     return bloom;
   }
 
-  // What a process crash leaves: the files as they are now, under another name. The machine's may lack what was
-  // not flushed; that is the store's own test.
-  std::string copy_as(const std::string& name) const {
-    const std::string copy = folder_.file(name);
-    for (const std::string end : {"", "-journal"}) {
-      if (std::filesystem::exists(path_ + end)) {
-        std::filesystem::copy_file(path_ + end, copy + end);
-      }
-    }
-    return copy;
-  }
-
   // Writes over a part of the file.
   void overwrite(std::uint64_t offset, const std::string& bytes) const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
@@ -211,7 +199,8 @@ TEST_F(Dablooms, sequence_numbers_tell_the_truth_after_the_end_of_the_process) {
     if (i % 50 != 0) {
       continue;
     }
-    const Scaling crashed(new_scaling_bloom_from_file(kCapacity, kRate, copy_as("crash" + std::to_string(i)).c_str()));
+    const Scaling crashed(
+        new_scaling_bloom_from_file(kCapacity, kRate, folder_.copy_store(path_, "crash" + std::to_string(i)).c_str()));
     ASSERT_NE(crashed, nullptr);
     EXPECT_EQ(scaling_bloom_mem_seqnum(crashed.get()), i + 2);  // i + 1 additions
     EXPECT_EQ(scaling_bloom_disk_seqnum(crashed.get()), i + 2);
@@ -222,7 +211,7 @@ TEST_F(Dablooms, sequence_numbers_tell_the_truth_after_the_end_of_the_process) {
 // A change of which the crash left a half is none: the numbers say so, and the caller does it again.
 TEST_F(Dablooms, sequence_numbers_tell_the_truth_about_a_torn_change) {
   const Scaling bloom = make_with(100);
-  const std::string crash = copy_as("crash");
+  const std::string crash = folder_.copy_store(path_, "crash");
   const std::string journal = crash + "-journal";
   std::string bytes(std::filesystem::file_size(journal), '\0');
   std::ifstream(journal, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -287,7 +276,7 @@ TEST_F(Dablooms, each_addition_shows_at_once) {
     }
   }
   EXPECT_EQ(missing(bloom, 0, 5000), 0U);
-  const std::string crash = copy_as("crash");
+  const std::string crash = folder_.copy_store(path_, "crash");
   EXPECT_EQ(missing(Scaling(new_scaling_bloom_from_file(kCapacity, kRate, crash.c_str())), 0, 5000), 0U);
 }
 
@@ -378,7 +367,7 @@ TEST_F(Dablooms, t6_bytes_set_to_zero_are_refused) {
   const std::uint64_t bytes = image_bytes();
   const std::string zeros(256, '\0');
   for (std::uint64_t offset = 0; offset + zeros.size() < bytes; offset += bytes / 8) {
-    const std::string copy = copy_as("whole");
+    const std::string copy = folder_.copy_store(path_, "whole");
     overwrite(offset, zeros);
     expect_refused(EBADMSG, "corrupt");
     std::filesystem::remove(path_);

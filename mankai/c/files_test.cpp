@@ -18,17 +18,6 @@ class CFiles : public testing::Test {
   Handle open_file() { return open(mankai_open_file); }
   Handle open_file_read() { return open(mankai_open_file_read); }
 
-  // What a crash would leave: the files as they are now, under another name.
-  std::string copy_as(const std::string& name) {
-    const std::string copy = folder_.file(name);
-    for (const std::string end : {"", "-journal"}) {
-      if (std::filesystem::exists(path_ + end)) {
-        std::filesystem::copy_file(path_ + end, copy + end);
-      }
-    }
-    return copy;
-  }
-
   Folder folder_;
   std::string path_ = folder_.file("filter.mk");
 
@@ -94,7 +83,9 @@ TEST_F(CFiles, what_has_returned_survives_the_end_of_the_process) {
     ASSERT_EQ(mankai_insert(filter.get(), keys.data(), keys.size()), MANKAI_OK) << mankai_last_error();
     ASSERT_EQ(mankai_insert_one(filter.get(), "last", 4), MANKAI_OK);
     mankai_filter* opened = nullptr;
-    ASSERT_EQ(mankai_open_file(copy_as("crash" + std::to_string(durability)).c_str(), nullptr, &opened), MANKAI_OK)
+    ASSERT_EQ(
+        mankai_open_file(folder_.copy_store(path_, "crash" + std::to_string(durability)).c_str(), nullptr, &opened),
+        MANKAI_OK)
         << mankai_last_error();
     const Handle recovered(opened);
     EXPECT_EQ(count_of(recovered.get(), keys), keys.size());
@@ -140,7 +131,8 @@ TEST_F(CFiles, a_batch_goes_with_the_position_of_its_source) {
   ASSERT_EQ(mankai_begin(filter.get()), MANKAI_OK);
   ASSERT_EQ(mankai_insert(filter.get(), second.data(), second.size()), MANKAI_OK);
   mankai_filter* opened = nullptr;
-  ASSERT_EQ(mankai_open_file(copy_as("crash").c_str(), nullptr, &opened), MANKAI_OK) << mankai_last_error();
+  ASSERT_EQ(mankai_open_file(folder_.copy_store(path_, "crash").c_str(), nullptr, &opened), MANKAI_OK)
+      << mankai_last_error();
   const Handle recovered(opened);
   EXPECT_EQ(count_of(recovered.get(), first), first.size());
   EXPECT_EQ(count_of(recovered.get(), second), 0U);

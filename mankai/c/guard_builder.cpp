@@ -12,7 +12,6 @@
 #include "mankai/file/file.hpp"
 #include "mankai/guard/rule_list.hpp"
 
-/// The handle of builders.
 struct mankai_guard_builder : mankai::c::HandleOf<mankai::c::HandleType::guard_builder> {
   explicit mankai_guard_builder(mankai::GuardBuilder made) : HandleOf(false), builder(std::move(made)) {}
 

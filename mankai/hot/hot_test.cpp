@@ -27,12 +27,7 @@ class HotTest : public testing::Test {
   [[nodiscard]] std::string path() const { return folder_.file("state.mk"); }
   // The state as a killed process leaves it: both files as they are now.
   [[nodiscard]] Result<Hot> reopened_copy(const HotRequest& request) {
-    const std::string copy = folder_.file("copy" + std::to_string(copies_++) + ".mk");
-    fs::copy_file(path(), copy);
-    if (fs::exists(path() + "-journal")) {
-      fs::copy_file(path() + "-journal", copy + "-journal");
-    }
-    return Hot::open(copy, request);
+    return Hot::open(folder_.copy_store(path(), "copy" + std::to_string(copies_++) + ".mk"), request);
   }
 
  private:

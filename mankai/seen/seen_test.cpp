@@ -25,10 +25,7 @@ class SeenTest : public testing::Test {
   [[nodiscard]] std::string path() const { return folder_.file("state.mk"); }
   // Copies both files as a process crash would leave them now.
   [[nodiscard]] Result<Seen> reopened_copy() {
-    const std::string copy = folder_.file("copy" + std::to_string(copies_++) + ".mk");
-    fs::copy_file(path(), copy);
-    fs::copy_file(path() + "-journal", copy + "-journal");
-    return Seen::open(copy);
+    return Seen::open(folder_.copy_store(path(), "copy" + std::to_string(copies_++) + ".mk"));
   }
 
  private:

@@ -84,21 +84,6 @@ TEST_P(CountedSlicesContract, a_slice_opens_when_the_newest_has_the_keys_it_was_
   }
 }
 
-TEST_P(GrowingContract, observe_says_what_may_contain_said_and_inserts) {
-  auto observed = make_growing(GetParam());
-  auto inserted = make_growing(GetParam());
-  Random random(4);
-  const auto digests = random.digests(1200);
-  for (int i = 0; i < 3000; ++i) {
-    const Digest digest = digests[random.below(digests.size())];
-    const bool before = observed.may_contain(digest);
-    ASSERT_EQ(observed.observe(digest), before);
-    ASSERT_TRUE(observed.may_contain(digest));
-    inserted.insert(digest);
-  }
-  EXPECT_EQ(observed.to_bytes(), inserted.to_bytes());
-}
-
 TEST_P(CountedSlicesContract, repeats_take_room_only_where_they_are_counted) {
   auto filter = make_growing(GetParam());
   for (int i = 0; i < 1000; ++i) {

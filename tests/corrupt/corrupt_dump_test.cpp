@@ -35,24 +35,12 @@ struct Shape {
 
 std::vector<Shape> shapes() {
   return {
-      {"empty",
-       {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .is_nonscaling = false, .is_deletable = false, .hash = {}},
-       0},
-      {"one slice",
-       {.capacity_keys = 200, .fpr = 0.01, .expansion = 2, .is_nonscaling = false, .is_deletable = false, .hash = {}},
-       150},
-      {"grown",
-       {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .is_nonscaling = false, .is_deletable = false, .hash = {}},
-       300},
-      {"grown by nothing",
-       {.capacity_keys = 40, .fpr = 0.01, .expansion = 1, .is_nonscaling = false, .is_deletable = false, .hash = {}},
-       200},
-      {"deletable",
-       {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .is_nonscaling = false, .is_deletable = true, .hash = {}},
-       30},
-      {"nonscaling, full",
-       {.capacity_keys = 60, .fpr = 0.01, .expansion = 0, .is_nonscaling = true, .is_deletable = false, .hash = {}},
-       90},
+      {"empty", {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .hash = {}}, 0},
+      {"one slice", {.capacity_keys = 200, .fpr = 0.01, .expansion = 2, .hash = {}}, 150},
+      {"grown", {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .hash = {}}, 300},
+      {"grown by nothing", {.capacity_keys = 40, .fpr = 0.01, .expansion = 1, .hash = {}}, 200},
+      {"deletable", {.capacity_keys = 10, .fpr = 0.1, .expansion = 2, .is_deletable = true, .hash = {}}, 30},
+      {"nonscaling, full", {.capacity_keys = 60, .fpr = 0.01, .expansion = 0, .is_nonscaling = true, .hash = {}}, 90},
   };
 }
 

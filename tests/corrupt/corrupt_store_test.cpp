@@ -43,7 +43,7 @@ Bytes bytes_at(const std::filesystem::path& path) {
 struct Victim {
   Bytes file;
   Bytes journal;
-  std::vector<StoreMoment> moments;
+  std::vector<StoreState> moments;
   std::vector<std::uint64_t> ends;  ///< of the journal's records then
 
   [[nodiscard]] std::uint64_t end() const noexcept { return ends.back(); }
@@ -108,7 +108,7 @@ class CorruptStore : public testing::TestWithParam<std::string> {
     store.checkpoint().value();
     Victim made;
     const auto remember = [&] {
-      made.moments.push_back(moment_of(store));
+      made.moments.push_back(state_of(store));
       made.ends.push_back(end_of_records(bytes_at(at + "-journal")));
     };
     remember();
@@ -155,7 +155,7 @@ void expect_names_file(const Error& error, const std::string& what) {
 }
 
 /// What was found, compared with what the store was at each moment.
-Tally judged(const Victim& victim, const Bytes& journal, const StoreMoment& found, const RecoveryReport& report,
+Tally judged(const Victim& victim, const Bytes& journal, const StoreState& found, const RecoveryReport& report,
              const std::string& what) {
   const auto same = std::ranges::find(victim.moments, found);
   if (same == victim.moments.end()) {
@@ -193,9 +193,9 @@ class Judge {
       expect_names_file(loaded.error(), what);
       return {.refused = 1};
     }
-    const StoreMoment found{.sequence = loaded->report.sequence,
-                            .position = std::string(loaded->report.position.view()),
-                            .image = image_of(loaded->filter)};
+    const StoreState found{.sequence = loaded->report.sequence,
+                           .position = std::string(loaded->report.position.view()),
+                           .image = image_of(loaded->filter)};
     return judged(victim_, journal.value_or(Bytes()), found, loaded->report, what);
   }
 
@@ -339,7 +339,7 @@ TEST_P(CorruptStore, an_older_file_is_refused_and_an_older_journal_adds_nothing)
   const Bytes old_journal = bytes_at(journal_path());
   asked(store, maker.of(Operation::insert, 5)).value();
   store.checkpoint().value();
-  Victim now{.file = bytes_at(at), .journal = {}, .moments = {moment_of(store)}, .ends = {kFirstRecord}};
+  Victim now{.file = bytes_at(at), .journal = {}, .moments = {state_of(store)}, .ends = {kFirstRecord}};
   asked(store, maker.of(Operation::insert, 5)).value();
   Judge judge(now);
   EXPECT_EQ(judge(old_file, bytes_at(journal_path()), "an older file").refused, 1U);
@@ -439,11 +439,11 @@ TEST_P(DamagedStore, readers_and_writers_agree_and_a_store_that_opens_goes_on) {
       expect_names_file(store.error(), what);
       continue;
     }
-    judged(whole, damaged.journal, moment_of(*store), store->recovery(), what);
+    judged(whole, damaged.journal, state_of(*store), store->recovery(), what);
     EXPECT_EQ(image_of(*read), image_of(store->filter())) << what;
     RequestMaker maker(filter_of(GetParam()), 12);
     asked(*store, maker.of(Operation::insert, 20)).value();
-    const StoreMoment expected = moment_of(*store);
+    const StoreState expected = state_of(*store);
     if (i % 2 == 0) {
       store->close().value();
     } else {
@@ -452,7 +452,7 @@ TEST_P(DamagedStore, readers_and_writers_agree_and_a_store_that_opens_goes_on) {
       put_down(killed);
     }
     const auto again = Store::open(path()).value();
-    EXPECT_EQ(moment_of(again), expected) << what;
+    EXPECT_EQ(state_of(again), expected) << what;
     EXPECT_EQ(again.recovery().reason, "") << what;
   }
 }

@@ -32,12 +32,6 @@ constexpr std::string_view kSpec = "counting-bloom:keys=300,seed=7";
 const std::set<std::string_view> kMustBeTold = {"pwrite", "fsync",  "fdatasync", "ftruncate",        "fallocate",
                                                 "mmap",   "mremap", "rename",    "rename_no_replace"};
 
-AnyFilter copy_of(const std::vector<std::byte>& image) {
-  Region region = Region::allocate(system_memory(), image.size()).value();
-  std::ranges::copy(image, region.bytes().begin());
-  return filter_from_region(std::move(region), Trust::checked).value();
-}
-
 /// A change as the store is asked for it, and as the model makes it.
 struct Asked {
   std::function<Result<void>(Store&)> in_store;
@@ -189,7 +183,7 @@ class Trial {
 
   // The state after a change.
   [[nodiscard]] StoreState after(const Asked& asked) const {
-    AnyFilter model = copy_of(history_.last().image);
+    AnyFilter model = filter_from(history_.last().image);
     const std::uint64_t changes = asked.in_model(model);
     return {
         .sequence = history_.last().sequence + changes, .position = history_.last().position, .image = image_of(model)};

@@ -78,14 +78,7 @@ class StoreInterleaving : public testing::Test {
         .value();
   }
   // As after the end of a process that has the file open.
-  void keep_as_killed(const std::string& name) const {
-    for (const std::string suffix : {"", "-journal"}) {
-      std::filesystem::remove(path(name) + suffix);
-      if (std::filesystem::exists(path() + suffix)) {
-        std::filesystem::copy_file(path() + suffix, path(name) + suffix);
-      }
-    }
-  }
+  void keep_as_killed(const std::string& name) const { folder_.copy_store(path(), name); }
 
   TemporaryFolder folder_;
   HookedCalls calls_;

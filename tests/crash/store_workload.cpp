@@ -68,13 +68,13 @@ StoreOptions store_options(SimulatedDisk& disk, const WorkloadOptions& options) 
           .calls = options.calls == nullptr ? &disk : options.calls};
 }
 
+}  // namespace
+
 AnyFilter filter_from(const std::vector<std::byte>& image) {
   Region region = Region::allocate(system_memory(), image.size()).value();
   std::ranges::copy(image, region.bytes().begin());
   return filter_from_region(std::move(region), Trust::checked).value();
 }
-
-}  // namespace
 
 void StoreHistory::acknowledge(End end, std::size_t moment, std::size_t state) {
   (end == End::process ? by_process_ : by_machine_).push_back({.moment = moment, .state = state});
@@ -361,12 +361,6 @@ Result<StoreState> read_store(SimulatedDisk& disk) {
   return StoreState{.sequence = loaded->report.sequence,
                     .position = std::string(loaded->report.position.view()),
                     .image = image_of(loaded->filter)};
-}
-
-StoreState state_of(const Store& store) {
-  return {.sequence = store.sequence(),
-          .position = std::string(store.position().view()),
-          .image = image_of(store.filter())};
 }
 
 }  // namespace mankai::test

@@ -19,19 +19,11 @@
 #include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
 #include "tests/support/simulated_disk.hpp"
+#include "tests/support/store_requests.hpp"
 
 namespace mankai::test {
 
 inline const std::string kStorePath = "/disk/filter.mk";
-
-/// A store after a batch.
-struct StoreState {
-  std::uint64_t sequence = 0;
-  std::string position = {};
-  std::vector<std::byte> image = {};
-
-  friend bool operator==(const StoreState&, const StoreState&) = default;
-};
 
 /// How a process or a machine ends.
 enum class End : std::uint8_t { process, machine };
@@ -77,7 +69,6 @@ class StoreHistory {
   std::vector<Acknowledged> by_machine_;
 };
 
-/// How a workload is.
 struct WorkloadOptions {
   std::string_view spec;
   Durability durability = Durability::always;
@@ -147,6 +138,7 @@ class StoreWorkload {
 
 /// What a reader finds.
 [[nodiscard]] Result<StoreState> read_store(SimulatedDisk& disk);
-[[nodiscard]] StoreState state_of(const Store& store);
+/// The filter of a valid image.
+[[nodiscard]] AnyFilter filter_from(const std::vector<std::byte>& image);
 
 }  // namespace mankai::test

@@ -106,12 +106,12 @@ class Model {
     return moment_.sequence == sequence;
   }
   [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
-  [[nodiscard]] const StoreMoment& moment() const noexcept { return moment_; }
+  [[nodiscard]] const StoreState& moment() const noexcept { return moment_; }
 
  private:
   AnyFilter filter_;
   std::uint64_t batches_ = 0;
-  StoreMoment moment_;
+  StoreState moment_;
 };
 
 /// A pipe through which a child says what it was told. Its messages are shorter than what a pipe takes at once.
@@ -235,13 +235,13 @@ TEST_P(StoreKill, what_was_acknowledged_is_there_and_nothing_but_whole_batches) 
     // Sometimes it is opened here, sometimes by the next child, which may be killed while it recovers.
     if (random.below(3) == 0) {
       const Store store = Store::open(path()).value();
-      ASSERT_TRUE(moment_of(store) == model.moment());
+      ASSERT_TRUE(state_of(store) == model.moment());
     }
   }
   std::cout << "    " << rounds() << " deaths, " << model.batches() << " batches, " << model.moment().sequence
             << " changes; " << unacknowledged << " batches were there that had not been acknowledged yet\n";
   Store store = Store::open(path()).value();
-  ASSERT_TRUE(moment_of(store) == model.moment());
+  ASSERT_TRUE(state_of(store) == model.moment());
   ASSERT_TRUE(store.close().has_value());
   EXPECT_EQ(files(), 1U) << "something was left behind";
 }

@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -210,15 +210,6 @@ class CheckedCounts {
   std::uint64_t keys_ = 0;
 };
 
-/// The keys of a batch: neighbors, every fourth one a twin of the first.
-inline std::vector<Digest> counting_batch_of(const Hasher& hash, const CountingOperation& operation) {
-  std::vector<Digest> digests;
-  for (std::uint64_t i = 0; i < operation.count; ++i) {
-    digests.push_back(hash(i % 4 == 3 ? operation.key : operation.key + i));
-  }
-  return digests;
-}
-
 inline CountingBloom make_counting(CountingLayout layout, const FilterRequest& request) {
   return CountingBloom::create({.keys = request.keys,
                                 .fpr = request.fpr,
@@ -235,7 +226,7 @@ inline void run_counting_operations(CountingLayout layout, const FilterRequest& 
   const Hasher hash = checked.filter().hasher();
   for (const CountingOperation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
-    const std::vector<Digest> batch = counting_batch_of(hash, operation);
+    const std::vector<Digest> batch = batch_of(hash, operation);
     switch (operation.verb) {
       case CountingVerb::insert: checked.insert(digest); break;
       case CountingVerb::insert_often:

@@ -242,15 +242,6 @@ class CheckedGrowing {
   std::uint64_t total_ = 0;
 };
 
-/// The keys of a batch: neighbors, every fourth one a twin of the first.
-inline std::vector<Digest> growing_batch(const Hasher& hash, const GrowingOperation& operation) {
-  std::vector<Digest> digests;
-  for (std::uint64_t i = 0; i < operation.count; ++i) {
-    digests.push_back(hash(i % 4 == 3 ? operation.key : operation.key + i));
-  }
-  return digests;
-}
-
 /// The operations that need ids. Ids fall behind the next one, which takes keys to older slices.
 template <NumberedFilter F>
 void run_numbered(CheckedGrowing<F>& checked, const GrowingOperation& operation, Digest digest,
@@ -309,7 +300,7 @@ void run_growing_operations_of(const GrowingMode& mode, const FilterRequest& req
   for (const GrowingOperation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
     const bool is_large = checked.filter().keys_inserted() > kKeysMax;
-    const std::vector<Digest> batch = is_large ? std::vector<Digest>{} : growing_batch(hash, operation);
+    const std::vector<Digest> batch = is_large ? std::vector<Digest>{} : batch_of(hash, operation);
     switch (operation.verb) {
       case GrowingVerb::insert: checked.insert(digest); break;
       case GrowingVerb::observe: checked.observe(digest); break;

@@ -41,15 +41,6 @@ inline std::ostream& operator<<(std::ostream& out, const Operation& operation) {
              << operation.count << ")";
 }
 
-/// The keys of a batch: neighbors, every fourth one a twin of the first.
-inline std::vector<Digest> batch_of(const Hasher& hash, const Operation& operation) {
-  std::vector<Digest> digests;
-  for (std::uint64_t i = 0; i < operation.count; ++i) {
-    digests.push_back(hash(i % 4 == 3 ? operation.key : operation.key + i));
-  }
-  return digests;
-}
-
 /// Runs the operations on a filter of this kind, checking each; throws where a promise is broken.
 inline void run_operations(const Example& example, const FilterRequest& request,
                            std::span<const Operation> operations) {

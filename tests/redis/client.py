@@ -13,9 +13,8 @@ import select
 import socket
 import time
 
-# Seconds to wait for a server: longer where MANKAI_REDIS_ROUNDS asks for larger data.
-# Seconds that a step may take at most. A step ends when it is done, so this costs nothing but where a test fails; busy
-# machines need it.
+# Seconds that a step may take at most, more where MANKAI_REDIS_ROUNDS asks for larger data. A step ends when it is done,
+# so this costs nothing but where a test fails; busy machines need it.
 PATIENCE = 60 if os.environ.get("MANKAI_REDIS_ROUNDS", "1") == "1" else 180
 
 
@@ -262,6 +261,13 @@ class Client:
         """Sends all commands at once and returns their replies. The server buffers them, so neither side waits."""
         self.send(b"".join(command(*words) for words in commands))
         return [self.receive() for _ in commands]
+
+    def chunks(self, prefix, key):
+        """Yields what PREFIX.SCANDUMP returns, (iterator, bytes), as LOADCHUNK takes it."""
+        iterator, data = self.must(f"{prefix}.SCANDUMP", key, 0)
+        while iterator != 0:
+            yield iterator, bytes(data)
+            iterator, data = self.must(f"{prefix}.SCANDUMP", key, iterator)
 
     def info(self, section="everything"):
         """Returns the fields of INFO as {name: value}, all of them str."""

@@ -8,16 +8,12 @@ import random
 import shlex
 
 from client import Error, render
-from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
+from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, pairs
 from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
 
 ITEMS = [f"item{number}" for number in range(300)]
 MOST = (1 << 32) - 1
 SECRET = "0123456789abcdef" * 2
-
-
-def pairs(counts):
-    return [word for item, count in counts.items() for word in (item, count)]
 
 
 class Sketches(Family):

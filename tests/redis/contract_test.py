@@ -649,16 +649,6 @@ class ContractTest(OneServerTest):
                                    rb"capacity:%d size:%d ratio:%s\Z" % tuple(words))
 
 
-def chunks_of(client, key):
-    """Returns what SCANDUMP gives, [(iterator, bytes)], as LOADCHUNK wants it."""
-    found, iterator = [], 0
-    while True:
-        iterator, data = client.must("BF.SCANDUMP", key, iterator)
-        if iterator == 0:
-            return found
-        found.append((iterator, data))
-
-
 @needs_module
 class DumpTest(OneServerTest):
     """SCANDUMP and LOADCHUNK, round and round."""
@@ -695,10 +685,10 @@ class DumpTest(OneServerTest):
         self.fill(client)
         for name in self.FILTERS:
             with self.subTest(filter=name):
-                for iterator, data in chunks_of(client, name):
+                for iterator, data in client.chunks("BF", name):
                     self.assertEqual(client.call("BF.LOADCHUNK", "copy", iterator, data), b"OK")
                 self.assertEqual(self.answers(client, "copy"), self.answers(client, name))
-                self.assertEqual(chunks_of(client, "copy"), chunks_of(client, name))
+                self.assertEqual(list(client.chunks("BF", "copy")), list(client.chunks("BF", name)))
                 more = [f"more{number}" for number in range(300)]
                 self.assertEqual(render(client.call("BF.MADD", "copy", *more)),
                                  render(client.call("BF.MADD", name, *more)))
@@ -711,7 +701,7 @@ class DumpTest(OneServerTest):
         first, header = client.must("BF.SCANDUMP", "f", 0)
         self.assertEqual(first, 1)
         self.assertGreater(len(header), 0)
-        chunks = chunks_of(client, "f")
+        chunks = list(client.chunks("BF", "f"))
         self.assertEqual(len(chunks), 2)
         self.assertEqual(render(client.call("BF.SCANDUMP", "f", chunks[-1][0])), '*[:0 ""]')
 
@@ -720,7 +710,7 @@ class DumpTest(OneServerTest):
         client.must("BF.RESERVE", "f", "0.001", 12_000_000, "NONSCALING")
         client.must("BF.MADD", "f", *range(1000))
         sizes = []
-        for iterator, data in chunks_of(client, "f"):
+        for iterator, data in client.chunks("BF", "f"):
             sizes.append(len(data))
             client.must("BF.LOADCHUNK", "copy", iterator, data)
         self.assertEqual(sizes[1], 16 << 20)
@@ -739,7 +729,7 @@ class DumpTest(OneServerTest):
     @in_both_protocols
     def test_a_chunk_that_does_not_fit_is_refused(self, client):
         client.must("BF.ADD", "f", "a")
-        (_, header), (end, data) = chunks_of(client, "f")
+        (_, header), (end, data) = client.chunks("BF", "f")
         client.must("BF.LOADCHUNK", "g", 1, header)
         self.assertEqual(client.call("BF.LOADCHUNK", "g", end + 8, data + bytes(8)),
                          "ERR invalid chunk - Too big for current filter")
@@ -750,7 +740,8 @@ class DumpTest(OneServerTest):
     def test_a_chunk_that_comes_again_changes_nothing(self, client):
         """A client whose connection broke does not know whether its last chunk arrived."""
         client.must("BF.ADD", "f", "a")
-        for iterator, chunk in (*chunks_of(client, "f"), *chunks_of(client, "f")[::-1]):
+        chunks = list(client.chunks("BF", "f"))
+        for iterator, chunk in (*chunks, *chunks[::-1]):
             self.assertIn(client.call("BF.LOADCHUNK", "g", iterator, chunk), (b"OK", "ERR received bad data"))
         self.assertEqual(self.answers(client, "g"), self.answers(client, "f"))
 

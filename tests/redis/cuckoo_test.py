@@ -387,14 +387,6 @@ class Chain(Cuckoo):
     def reserve_steep(self, client, key):
         super().reserve_steep(client, key)
 
-    def chunks(self, client, key):
-        iterator, data = client.must("CF.SCANDUMP", key, 0)
-        chunks = []
-        while iterator:
-            chunks.append((iterator, data))
-            iterator, data = client.must("CF.SCANDUMP", key, iterator)
-        return chunks
-
 
 @needs_module
 class TakeoverTest(RedisTest):

@@ -26,6 +26,10 @@ IMAGE_HEADER = 128  # bytes; docs/formats/image.md
 KIND_PARAMS = 64    # where the kind's own parameters begin in it
 
 
+def pairs(counts):
+    return [word for item, count in counts.items() for word in (item, count)]
+
+
 def with_parameter(header, place):
     """Forges a parameter of the last image that a header announces, and makes its checksums right."""
     image = bytearray(header[-IMAGE_HEADER - 8:-8])
@@ -97,12 +101,7 @@ class Family:
                 bytes(client.must("DEBUG", "DIGEST")))
 
     def chunks(self, client, key):
-        found, iterator = [], 0
-        while True:
-            iterator, data = client.must(self.command("SCANDUMP"), key, iterator)
-            if iterator == 0:
-                return found
-            found.append((iterator, bytes(data)))
+        return list(client.chunks(self.prefix, key))
 
 
 def _filled(family, client):

@@ -120,11 +120,11 @@ class ForgedTest(OneServerTest):
         self.client.must("BF.LOADCHUNK", "f", 1 + 2 * MIB, b"\1" * MIB)
         self.client.must("CF.LOADCHUNK", "g", 1 + (1 << 30) + MIB, b"\1" * MIB)
         self.assertLess(self.used() - before, 7 * MIB)
-        header_again, cells = self.chunks("BF", "f")
+        header_again, cells = (data for _, data in self.client.chunks("BF", "f"))
         self.assertEqual((header_again, cells[:2 * MIB], set(cells[2 * MIB:])), (header, b"\1" * (2 * MIB), {0}))
         self.client.must("COPY", "f", "copy")
         self.assertLess(self.used() - before, 11 * MIB)
-        self.assertEqual(self.chunks("BF", "copy"), self.chunks("BF", "f"))
+        self.assertEqual(list(self.client.chunks("BF", "copy")), list(self.client.chunks("BF", "f")))
 
     def test_a_header_beyond_the_limits_is_refused(self):
         self.client.config("bf.filter-memory-limit", "64mb")
@@ -135,14 +135,6 @@ class ForgedTest(OneServerTest):
         self.client.must("CF.LOADCHUNK", "f", 1, cuckoo_header(1 << 24, 1))
         self.client.must("CF.LOADCHUNK", "f", 1 + MIB, b"\1" * MIB)
 
-    def chunks(self, family, key):
-        iterator, out = 0, []
-        while True:
-            iterator, data = self.client.must(f"{family}.SCANDUMP", key, iterator)
-            if iterator == 0:
-                return out
-            out.append(data)
-
     def test_large_filters_are_loaded_in_chunks(self):
         self.client.config("bf.layout", "redisbloom")
         self.addCleanup(self.client.config, "bf.layout", "mankai")
@@ -151,11 +143,7 @@ class ForgedTest(OneServerTest):
         self.client.must("BF.MADD", "f", *range(5000))
         self.client.must("CF.INSERT", "g", "ITEMS", *range(5000))
         for family, key in (("BF", "f"), ("CF", "g")):
-            iterator = 0
-            while True:
-                iterator, data = self.client.must(f"{family}.SCANDUMP", key, iterator)
-                if iterator == 0:
-                    break
+            for iterator, data in self.client.chunks(family, key):
                 self.client.must(f"{family}.LOADCHUNK", f"{key}:loaded", iterator, data)
             self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", key, f"{key}:loaded"))
             self.client.must(f"{family}.ADD", f"{key}:loaded", "new")

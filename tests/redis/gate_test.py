@@ -44,12 +44,9 @@ def slice_of(client, capacity, *items):
     client.must("CBF.RESERVE", "slices", "0.01", capacity, "SEED", "0123456789abcdef" * 2)
     for number, item in enumerate(items):
         client.must("CBF.ADD", "slices", item, number)
-    chunks, iterator = [], 0
-    while (reply := client.must("CBF.SCANDUMP", "slices", iterator))[0] != 0:
-        iterator = reply[0]
-        chunks.append(bytes(reply[1]))
+    (_, header), *chunks = client.chunks("CBF", "slices")
     client.must("DEL", "slices")
-    return image_of(chunks[0]), b"".join(chunk[:-8] for chunk in chunks[1:])
+    return image_of(header), b"".join(chunk[:-8] for _, chunk in chunks)
 
 
 def chunks_of(client, capacity, position=0, most=16 << 20):

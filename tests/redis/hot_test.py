@@ -14,13 +14,9 @@ LATER = START + 100 * MINUTE
 ITEMS = [f"/page/{number}.html" for number in range(60)]
 
 
-def number(value):
-    """A double, which RESP2 has as a string."""
-    return float(value)
-
-
 def numbers(values):
-    return [number(value) for value in values]
+    """Doubles, which RESP2 has as strings."""
+    return [float(value) for value in values]
 
 
 class Hot(Family):
@@ -258,7 +254,7 @@ class ModelTest(OneServerTest):
     def decay_of(self, key):
         facts = self.client.must("HOT.INFO", key)
         facts = dict(zip(map(bytes, facts[::2]), facts[1::2]))
-        return Model(number(facts[b"Lambda"]), round(number(facts[b"Epoch"]) * 1e6))
+        return Model(float(facts[b"Lambda"]), round(float(facts[b"Epoch"]) * 1e6))
 
     def play(self, key, items, steps, late=0.1, start=START, model=None):
         """Counts a Zipf stream of events, some of them late, and returns the truth and the last moment."""

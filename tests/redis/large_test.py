@@ -34,11 +34,7 @@ class LargeTest(RedisTest):
         self.told(f"{BATCHES * STEP} items added")
 
     def copy_in_chunks(self, client, key, other):
-        iterator = 0
-        while True:
-            iterator, chunk = client.must("BF.SCANDUMP", key, iterator)
-            if iterator == 0:
-                return
+        for iterator, chunk in client.chunks("BF", key):
             self.assertLessEqual(len(chunk), 16 << 20)
             client.must("BF.LOADCHUNK", other, iterator, chunk)
 

@@ -459,12 +459,7 @@ class ForgeryTest(Forgery, OneServerTest):
         self.assertLess(int(self.client.info("memory")["used_memory"]), before + (8 << 20))
 
     def chunks(self, key):
-        found, iterator = [], 0
-        while True:
-            iterator, data = self.client.must("BF.SCANDUMP", key, iterator)
-            if iterator == 0:
-                return found
-            found.append((iterator, bytes(data)))
+        return list(self.client.chunks("BF", key))
 
     def load(self, chunks):
         self.client.must("DEL", "forged")

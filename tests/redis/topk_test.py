@@ -9,17 +9,13 @@ import shlex
 
 from client import Error, Null, render
 from engine_test import limit_filters
-from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
+from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, pairs
 from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, matches, needs_module
 
 ITEMS = [f"item{number}" for number in range(300)]
 SECRET = "0123456789abcdef" * 2
 LONG_AGO = 10**12  # milliseconds: in 2001
 HOUR = 3_600_000
-
-
-def pairs(counts):
-    return [word for item, count in counts.items() for word in (item, count)]
 
 
 def zipf(dice, distinct, events):

@@ -33,4 +33,14 @@ void insert_random(F& filter, std::uint64_t seed, std::size_t count) {
   filter.insert(std::span(digests));
 }
 
+/// The keys of a batch that an operation names: neighbors, every fourth one a twin of the first.
+template <class Operation>
+std::vector<Digest> batch_of(const Hasher& hash, const Operation& operation) {
+  std::vector<Digest> digests;
+  for (std::uint64_t i = 0; i < operation.count; ++i) {
+    digests.push_back(hash(i % 4 == 3 ? operation.key : operation.key + i));
+  }
+  return digests;
+}
+
 }  // namespace mankai::test

@@ -26,15 +26,15 @@ inline Result<void> asked(Store& store, const Request& request) {
 }
 
 /// What a store is at one moment, to the last byte.
-struct StoreMoment {
+struct StoreState {
   std::uint64_t sequence = 0;
   std::string position = {};
   std::vector<std::byte> image = {};
 
-  friend bool operator==(const StoreMoment&, const StoreMoment&) = default;
+  friend bool operator==(const StoreState&, const StoreState&) = default;
 };
 
-inline StoreMoment moment_of(const Store& store) {
+inline StoreState state_of(const Store& store) {
   return {.sequence = store.sequence(),
           .position = std::string(store.position().view()),
           .image = image_of(store.filter())};

@@ -36,6 +36,16 @@ class TemporaryFolder {
   [[nodiscard]] std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
   }
+  /// Copies the files of a store as a process crash would leave them now. Returns the copy's path.
+  std::string copy_store(const std::string& path, std::string_view name) const {
+    for (const std::string suffix : {"", "-journal"}) {
+      std::filesystem::remove(file(name) + suffix);
+      if (std::filesystem::exists(path + suffix)) {
+        std::filesystem::copy_file(path + suffix, file(name) + suffix);
+      }
+    }
+    return file(name);
+  }
 
  private:
   std::string path_;

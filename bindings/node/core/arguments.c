@@ -84,6 +84,12 @@ Handle* mankai_next_handle(Arguments* arguments) {
   return handle;
 }
 
+mankai_file_options mankai_next_options(Arguments* arguments) {
+  mankai_file_options options = {.size = sizeof options, .durability = (uint32_t)mankai_next_count(arguments)};
+  options.interval_us = (uint64_t)mankai_microseconds(mankai_next_number(arguments));
+  return options;
+}
+
 void* mankai_next_array(Arguments* arguments, napi_typedarray_type type, size_t count) {
   napi_value value = mankai_next(arguments);
   napi_typedarray_type found = napi_int8_array;

@@ -107,6 +107,8 @@ uint64_t mankai_next_count(Arguments* arguments);
 /* A text without zeros in new memory; NULL for null and undefined. */
 char* mankai_next_text(Arguments* arguments);
 Handle* mankai_next_handle(Arguments* arguments);
+/* A durability and an interval in milliseconds. */
+mankai_file_options mankai_next_options(Arguments* arguments);
 /* A typed array of a type with so many elements; NULL for undefined. */
 void* mankai_next_array(Arguments* arguments, napi_typedarray_type type, size_t count);
 
@@ -244,7 +246,6 @@ static inline void release_key(Key* key) { free(key->allocated); }
     return code == MANKAI_OK ? mankai_take_bytes(env, image, bytes) : mankai_throw(env, code); \
   }
 
-/* Many keys. */
 typedef struct Keys {
   mankai_packed packed;
   char* data;       /* of an array of keys */
@@ -260,13 +261,10 @@ bool mankai_each_key(napi_env env, Keys* keys);
 void mankai_release_keys(Keys* keys);
 
 /* What a function of (handle, keys, times) calls: `times` are of the keys, or NULL. */
-typedef struct Many {
-  int (*call)(void* pointer, const mankai_packed* keys, const int64_t* times_us, void* results);
-} Many;
+typedef int Many(void* pointer, const mankai_packed* keys, const int64_t* times_us, void* results);
 /* The function: returns a Uint8Array of a result per key. Its data is a Many. */
 napi_value mankai_many(napi_env env, napi_callback_info info);
 
-/* Microseconds of milliseconds. */
 int64_t mankai_microseconds(double milliseconds);
 
 /* ---- Work (work.c) ---- */
@@ -304,7 +302,6 @@ Work* mankai_new_work(napi_env env, int (*run)(Work*), napi_value (*finish)(napi
 /* Runs the work, or queues it: returns the result or a promise of it. Frees the work, also if the arguments failed. */
 napi_value mankai_start(const Arguments* arguments, Work* work, Handle* handle, bool is_async);
 void mankai_queue(napi_env env, Work* work);
-mankai_file_options mankai_options(uint64_t durability, double interval_ms, bool replaces);
 /* The function (is_async, handle, path, replaces), which writes a copy of an object. Its data is the `run`. */
 napi_value mankai_save(napi_env env, napi_callback_info info);
 /* Functions of (is_async, handle) whose data is the `run`: their results are undefined, or work->flag. */

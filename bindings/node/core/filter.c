@@ -40,9 +40,8 @@ static napi_value create_file(napi_env env, napi_callback_info info) {
   }
   work->texts[0] = mankai_next_text(&arguments);
   work->texts[1] = mankai_next_text(&arguments);
-  const uint64_t durability = mankai_next_count(&arguments);
-  const double interval = mankai_next_number(&arguments);
-  work->options = mankai_options(durability, interval, mankai_next_bool(&arguments));
+  work->options = mankai_next_options(&arguments);
+  work->options.replace = mankai_next_bool(&arguments) ? 1U : 0U;
   return mankai_start(&arguments, work, NULL, is_async);
 }
 
@@ -62,8 +61,7 @@ static napi_value open_file(napi_env env, napi_callback_info info) {
   }
   work->texts[0] = mankai_next_text(&arguments);
   work->flag = mankai_next_bool(&arguments);
-  const uint64_t durability = mankai_next_count(&arguments);
-  work->options = mankai_options(durability, mankai_next_number(&arguments), false);
+  work->options = mankai_next_options(&arguments);
   work->options.trust_cells = mankai_next_bool(&arguments) ? 1U : 0U;
   return mankai_start(&arguments, work, NULL, is_async);
 }
@@ -204,10 +202,6 @@ static int erase_many(void* pointer, const mankai_packed* keys, const int64_t* t
   (void)times;
   return mankai_erase_packed(pointer, keys, results);
 }
-
-static const Many kHas = {has_many};
-static const Many kObserve = {observe_many};
-static const Many kErase = {erase_many};
 
 /* addMany(handle, keys, times, ids): returns the number of keys. */
 static napi_value add_many(napi_env env, napi_callback_info info) {
@@ -421,9 +415,9 @@ bool mankai_add_filter(napi_env env, napi_value exports) {
                                        {"filterLately", lately, NULL},
                                        {"filterPut", put, NULL},
                                        {"filterRecall", recall, NULL},
-                                       {"filterHasMany", mankai_many, &kHas},
-                                       {"filterObserveMany", mankai_many, &kObserve},
-                                       {"filterRemoveMany", mankai_many, &kErase},
+                                       {"filterHasMany", mankai_many, has_many},
+                                       {"filterObserveMany", mankai_many, observe_many},
+                                       {"filterRemoveMany", mankai_many, erase_many},
                                        {"filterAddMany", add_many, NULL},
                                        {"filterRemoveWithIds", erase_with_ids, NULL},
                                        {"filterCounts", counts, NULL},

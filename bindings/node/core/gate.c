@@ -121,8 +121,7 @@ static napi_value gate_open(napi_env env, napi_callback_info info) {
   }
   work->texts[0] = mankai_next_text(&arguments);
   options_of(&arguments, &work->request.gate);
-  const uint64_t durability = mankai_next_count(&arguments);
-  work->options = mankai_options(durability, mankai_next_number(&arguments), false);
+  work->options = mankai_next_options(&arguments);
   return mankai_start(&arguments, work, NULL, is_async);
 }
 

@@ -135,8 +135,6 @@ static int check_many(void* pointer, const mankai_packed* urls, const int64_t* t
   return mankai_guard_check_packed(pointer, urls, results);
 }
 
-static const Many kCheck = {check_many};
-
 /* ---- Changes ---- */
 
 static int run_change(Work* work) {
@@ -268,7 +266,7 @@ bool mankai_add_guard(napi_env env, napi_value exports) {
                                        {"guardSave", mankai_save, run_save},
                                        {"guardCheck", check, NULL},
                                        {"guardAnswer", answer_of, NULL},
-                                       {"guardAnswers", mankai_many, &kCheck},
+                                       {"guardAnswers", mankai_many, check_many},
                                        {"guardChange", change, NULL},
                                        {"guardCompact", mankai_whole, run_compact},
                                        {"guardRefresh", mankai_whole_flag, run_refresh},

@@ -266,7 +266,7 @@ static bool times_of(Arguments* arguments, size_t count, int64_t** times) {
 
 napi_value mankai_many(napi_env env, napi_callback_info info) {
   Arguments arguments = mankai_arguments(env, info);
-  const Many* many = arguments.data;
+  Many* call = (Many*)arguments.data;
   napi_value external = mankai_next(&arguments);
   Keys keys;
   int64_t* times = NULL;
@@ -276,7 +276,7 @@ napi_value mankai_many(napi_env env, napi_callback_info info) {
     napi_value buffer = NULL;
     void* bytes = NULL;
     if (handle != NULL && napi_create_arraybuffer(env, keys.packed.count, &bytes, &buffer) == napi_ok) {
-      const int code = many->call(handle->pointer, &keys.packed, times, bytes);
+      const int code = call(handle->pointer, &keys.packed, times, bytes);
       if (code == MANKAI_OK) {
         napi_create_typedarray(env, napi_uint8_array, keys.packed.count, buffer, 0, &results);
       } else {

@@ -43,8 +43,7 @@ static napi_value seen_open(napi_env env, napi_callback_info info) {
   request->fpr = mankai_next_number(&arguments);
   request->window_us = (uint64_t)mankai_microseconds(mankai_next_number(&arguments));
   request->canonical = (uint32_t)mankai_next_count(&arguments);
-  const uint64_t durability = mankai_next_count(&arguments);
-  work->options = mankai_options(durability, mankai_next_number(&arguments), false);
+  work->options = mankai_next_options(&arguments);
   work->options.sharing = (uint32_t)mankai_next_count(&arguments);
   if (work->options.sharing != MANKAI_SHARING_ONE_WRITER) {
     work->options.checkpoint_interval_us = work->options.interval_us; /* there is no journal to synchronize */
@@ -87,10 +86,6 @@ static int seen_forget_many(void* pointer, const mankai_packed* keys, const int6
   (void)times;
   return mankai_seen_forget_packed(pointer, keys, results);
 }
-
-static const Many kSeenObserve = {seen_observe_many};
-static const Many kSeenHas = {seen_has_many};
-static const Many kSeenForget = {seen_forget_many};
 
 static const Field kSeen[] = {FIELD(mankai_seen_facts, kind, "kind", 's'),
                               FIELD(mankai_seen_facts, keys_inserted, "keysInserted", 'u'),
@@ -152,8 +147,6 @@ static int confirmed_observe_many(void* pointer, const mankai_packed* keys, cons
   return mankai_confirmed_observe_packed(pointer, keys, results);
 }
 
-static const Many kConfirmedObserve = {confirmed_observe_many};
-
 static int run_confirmed_commit(Work* work) { return mankai_confirmed_commit(work->pointer); }
 static int run_confirmed_sync(Work* work) { return mankai_confirmed_sync(work->pointer); }
 
@@ -198,8 +191,7 @@ static napi_value hot_open(napi_env env, napi_callback_info info) {
   request->memory_bytes = mankai_next_count(&arguments);
   request->late_tolerance_us = (uint64_t)mankai_microseconds(mankai_next_number(&arguments));
   request->rounding = (uint32_t)mankai_next_count(&arguments);
-  const uint64_t durability = mankai_next_count(&arguments);
-  work->options = mankai_options(durability, mankai_next_number(&arguments), false);
+  work->options = mankai_next_options(&arguments);
   return mankai_start(&arguments, work, NULL, is_async);
 }
 
@@ -217,8 +209,6 @@ static int hot_observe_many(void* pointer, const mankai_packed* keys, const int6
   (void)results;
   return mankai_hot_observe_packed(pointer, keys, times);
 }
-
-static const Many kHotObserve = {hot_observe_many};
 
 static napi_value hot_count(napi_env env, napi_callback_info info) {
   mankai_lately count = {0};
@@ -263,9 +253,9 @@ bool mankai_add_questions(napi_env env, napi_value exports) {
                                        {"seenHas", seen_has, NULL},
                                        {"seenObserve", seen_observe, NULL},
                                        {"seenObserveAt", seen_observe_at, NULL},
-                                       {"seenObserveMany", mankai_many, &kSeenObserve},
-                                       {"seenHasMany", mankai_many, &kSeenHas},
-                                       {"seenForgetMany", mankai_many, &kSeenForget},
+                                       {"seenObserveMany", mankai_many, seen_observe_many},
+                                       {"seenHasMany", mankai_many, seen_has_many},
+                                       {"seenForgetMany", mankai_many, seen_forget_many},
                                        {"seenBegin", mankai_whole, run_seen_begin},
                                        {"seenCommit", seen_commit, NULL},
                                        {"seenPosition", seen_position, NULL},
@@ -273,13 +263,13 @@ bool mankai_add_questions(napi_env env, napi_value exports) {
                                        {"seenFacts", seen_facts, NULL},
                                        {"confirmedOpen", confirmed_open, NULL},
                                        {"confirmedObserve", confirmed_observe, NULL},
-                                       {"confirmedObserveMany", mankai_many, &kConfirmedObserve},
+                                       {"confirmedObserveMany", mankai_many, confirmed_observe_many},
                                        {"confirmedCommit", mankai_whole, run_confirmed_commit},
                                        {"confirmedSync", mankai_whole, run_confirmed_sync},
                                        {"confirmedFacts", confirmed_facts, NULL},
                                        {"hotOpen", hot_open, NULL},
                                        {"hotObserve", hot_observe, NULL},
-                                       {"hotObserveMany", mankai_many, &kHotObserve},
+                                       {"hotObserveMany", mankai_many, hot_observe_many},
                                        {"hotCount", hot_count, NULL},
                                        {"hotTop", hot_top, NULL},
                                        {"hotAbove", hot_above, NULL},

@@ -109,14 +109,6 @@ napi_value mankai_start(const Arguments* arguments, Work* work, Handle* handle, 
   return promise;
 }
 
-mankai_file_options mankai_options(uint64_t durability, double interval_ms, bool replaces) {
-  const mankai_file_options options = {.size = sizeof options,
-                                       .durability = (uint32_t)durability,
-                                       .interval_us = (uint64_t)mankai_microseconds(interval_ms),
-                                       .replace = replaces ? 1U : 0U};
-  return options;
-}
-
 napi_value mankai_save(napi_env env, napi_callback_info info) {
   Arguments arguments = mankai_arguments(env, info);
   const bool is_async = mankai_next_bool(&arguments);
@@ -126,7 +118,8 @@ napi_value mankai_save(napi_env env, napi_callback_info info) {
     return NULL;
   }
   work->texts[0] = mankai_next_text(&arguments);
-  work->options = mankai_options(0, 0, !arguments.failed && mankai_next_bool(&arguments));
+  work->options.size = sizeof work->options;
+  work->options.replace = !arguments.failed && mankai_next_bool(&arguments) ? 1U : 0U;
   return mankai_start(&arguments, work, handle, is_async);
 }
 

@@ -150,16 +150,20 @@ static bool finish(Call* call, int code, size_t count) {
   return code == MANKAI_OK;
 }
 
-static bool run_keys(Call* call, const mankai_key* keys, size_t count) {
+static bool begin(Call* call, size_t count) {
   if (!check_arrays(call, count) || !make_results(call, count)) {
+    return false;
+  }
+  call->many->pointer = pointer_of((PyObject*)call->self);
+  return call->many->pointer != NULL;
+}
+
+static bool run_keys(Call* call, const mankai_key* keys, size_t count) {
+  if (!begin(call, count)) {
     return false;
   }
   int code = MANKAI_OK;
   Many* many = call->many;
-  many->pointer = pointer_of((PyObject*)call->self);
-  if (many->pointer == NULL) {
-    return false;
-  }
   if (count < kManyKeys && !call->self->waits && !many->waits) {
     code = many->keys(many, keys, many->count, count);
   } else {
@@ -171,15 +175,11 @@ static bool run_keys(Call* call, const mankai_key* keys, size_t count) {
 }
 
 static bool run_packed(Call* call, const mankai_packed* keys) {
-  if (!check_arrays(call, keys->count) || !make_results(call, keys->count)) {
+  if (!begin(call, keys->count)) {
     return false;
   }
   int code = MANKAI_OK;
   Many* many = call->many;
-  many->pointer = pointer_of((PyObject*)call->self);
-  if (many->pointer == NULL) {
-    return false;
-  }
   BEGIN_WAITING(call->self)
   code = many->packed(many, keys, many->count);
   END_WAITING(call->self)

@@ -156,7 +156,6 @@ class MemoryFilter {
 
 }  // namespace mankai::c
 
-/// The handle of filters.
 struct mankai_filter : mankai::c::HandleOf<mankai::c::HandleType::filter> {
   template <class Body, class... Arguments>
   explicit mankai_filter(std::in_place_type_t<Body> type, Arguments&&... arguments)

@@ -40,9 +40,8 @@ Answer mankai_convert(Call& call) {
   }
   made->set_value(std::move(*converted));
   lookup.replace(std::move(made));
-  const HashText text = hash_text(hash);
-  engine.replicate(call.context(), "MANKAI.CONVERT", "scccc", call.key(), "HASH", text.name.data(), "SEED",
-                   text.seed.data());
+  static constinit RepeatedCommand repeated("MANKAI.CONVERT");
+  repeated.begin().add(hash).replicate(call);
   call.key_changed("mankai.convert");
   return call.ok();
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <string>
 
 #include "modules/redis/engine/fields.hpp"
 #include "modules/redis/engine/repeated_command.hpp"
@@ -149,13 +148,16 @@ void replicate_creation(const Call& call, const BloomSettings& settings, const B
     return;
   }
   if (settings.layout == Layout::valkey_bloom) {  // as valkey-bloom does: BF.LOAD would have all cells
-    const NumberText fpr = number_text(settings.fpr);
-    const NumberText ratio = number_text(settings.tightening);
-    engine.replicate(call.context(), "BF.INSERT", settings.is_nonscaling ? "sclcccccbc" : "sclcccccbcl", call.key(),
-                     "CAPACITY", static_cast<long long>(settings.capacity_keys), "ERROR", fpr.data(), "TIGHTENING",
-                     ratio.data(), "SEED", chars(std::as_bytes(std::span(settings.valkey_seed))),
-                     settings.valkey_seed.size(), settings.is_nonscaling ? "NONSCALING" : "EXPANSION",
-                     static_cast<long long>(settings.expansion));
+    static constinit RepeatedCommand insert("BF.INSERT");
+    insert.begin().add("CAPACITY").add(static_cast<long long>(settings.capacity_keys));
+    insert.add("ERROR").add(settings.fpr).add("TIGHTENING").add(settings.tightening);
+    insert.add("SEED").add({chars(std::as_bytes(std::span(settings.valkey_seed))), settings.valkey_seed.size()});
+    if (settings.is_nonscaling) {
+      insert.add("NONSCALING");
+    } else {
+      insert.add("EXPANSION").add(static_cast<long long>(settings.expansion));
+    }
+    insert.replicate(call);
     return;
   }
   static constinit RepeatedCommand reserve("BF.RESERVE");

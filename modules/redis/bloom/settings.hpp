@@ -9,7 +9,6 @@
 #include "modules/redis/bloom/value.hpp"
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/reserve.hpp"
-#include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
 

@@ -45,9 +45,9 @@ void replicate_creation(const Call& call, const CmsSettings& settings) {
     engine.replicate_verbatim(call.context());
     return;
   }
-  const HashText hash = hash_text(settings.hash);
-  engine.replicate(call.context(), "CMS.INITBYDIM", "sllcccc", call.key(), static_cast<long long>(settings.shape.width),
-                   static_cast<long long>(settings.shape.depth), "HASH", hash.name.data(), "SEED", hash.seed.data());
+  static constinit RepeatedCommand creation("CMS.INITBYDIM");
+  creation.begin().add(static_cast<long long>(settings.shape.width)).add(static_cast<long long>(settings.shape.depth));
+  creation.add(settings.hash).replicate(call);
 }
 
 Result<AnySketch::Shape> read_dimensions(const Call& call) {

@@ -184,7 +184,7 @@ int finish(const Call& call, const char* command, std::span<const Outcome> outco
   return reply_outcomes(call, outcomes);
 }
 
-constexpr const char* kReserve = "CBF.RESERVE";
+constinit RepeatedCommand repeated_reserve("CBF.RESERVE");
 constexpr const char* kReserveEvent = "cbf.reserve";
 
 Result<void> check(const Call& call, const CountingLookup& lookup) {
@@ -197,7 +197,7 @@ Result<void> check(const Call& call, const CountingLookup& lookup) {
 Answer counting_reserve(Call& call) {
   MANKAI_ASSIGN(const auto settings, read_reserve(call, defaults));
   return reserve<CountingValue>(call, settings, kReserveEvent, [](const Call& made_by, const GrowingSettings& made) {
-    replicate_reserve(made_by, kReserve, made);
+    replicate_reserve(made_by, repeated_reserve, made);
   });
 }
 
@@ -216,7 +216,7 @@ Answer counting_add(Call& call) {
     return refuse(kTooMuchWork);
   }
   if (is_new) {
-    MANKAI_TRY(reserve_growing(call, lookup, kReserve, defaults.settings()));
+    MANKAI_TRY(reserve_growing(call, lookup, repeated_reserve, defaults.settings()));
   }
   MANKAI_TRY(lookup.must_be_whole());
   add_items(lookup.value()->filter(), items);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "modules/redis/engine/redis_abi.hpp"
-
 namespace mankai::redis {
 
 /// Runs a callback of the engine and lets no exception escape; `on_failure` returns the result instead. Only

@@ -29,7 +29,7 @@ class RepeatedCommand {
     return kept.kind == Kind::text && kept.text == word ? keep() : set({.kind = Kind::text}, word);
   }
   RepeatedCommand& add(long long number) noexcept;
-  /// As number_text.
+  /// Exact.
   RepeatedCommand& add(double number) noexcept;
   /// HASH name SEED hex32.
   RepeatedCommand& add(const HashSpec& hash) noexcept;

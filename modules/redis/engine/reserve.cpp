@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,17 +99,6 @@ std::optional<std::array<std::uint64_t, 2>> read_seed(std::string_view text) noe
   return seed;
 }
 
-// Eight digits, the first of them in the lowest byte: eight nibbles at a time instead of one.
-std::uint64_t hexadecimal(std::uint32_t number) noexcept {
-  constexpr std::uint64_t kOnes = 0x0101010101010101U;
-  std::uint64_t nibbles = std::byteswap(number);
-  nibbles = (nibbles | nibbles << 16U) & 0x0000ffff0000ffffU;
-  nibbles = (nibbles | nibbles << 8U) & 0x00ff00ff00ff00ffU;
-  nibbles = (nibbles >> 4U | nibbles << 8U) & 0x0f0f0f0f0f0f0f0fU;
-  const std::uint64_t letters = (nibbles + 6 * kOnes) >> 4U & kOnes;  // 1 where a nibble is above 9
-  return nibbles + '0' * kOnes + letters * ('a' - '0' - 10);
-}
-
 }  // namespace
 
 HashSpec random_hash(HashKind kind) noexcept {
@@ -142,26 +128,6 @@ Result<void> HashRequest::read(const Call& call, std::size_t index) {
 HashSpec HashRequest::hash() const {
   const HashKind kind = kind_.value_or(seed_ ? HashKind::siphash : kDefaultHash);
   return seed_ ? HashSpec{.kind = kind, .seed = *seed_} : random_hash(kind);
-}
-
-HashText hash_text(const HashSpec& hash) noexcept {
-  HashText text{};
-  const std::string_view kind = name(hash.kind);
-  kind.copy(text.name.data(), text.name.size() - 1);
-  for (std::size_t i = 0; i < 2 * hash.seed.size(); ++i) {
-    const std::uint64_t word = hash.seed[i / 2];
-    const std::uint64_t digits = hexadecimal(static_cast<std::uint32_t>(i % 2 == 0 ? word >> 32 : word));
-    std::memcpy(text.seed.data() + i * sizeof(digits), &digits, sizeof(digits));
-  }
-  return text;
-}
-
-NumberText number_text(double number) noexcept {
-  constexpr int kDigits = 17;
-  NumberText text{};
-  // As printf with "%.17g", in half of the time.
-  std::to_chars(text.begin(), text.end() - 1, number, std::chars_format::general, kDigits);
-  return text;
 }
 
 bool is_reserve_of_redisbloom(const Call& call, std::size_t first_option) noexcept {
@@ -209,19 +175,13 @@ Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& de
   return settings;
 }
 
-void replicate_reserve(const Call& call, const char* command, const GrowingSettings& settings) noexcept {
-  const NumberText fpr = number_text(settings.fpr);
-  const HashText hash = hash_text(settings.hash);
-  const auto capacity = static_cast<long long>(settings.capacity_keys);
-  const auto expansion = static_cast<long long>(settings.expansion);
+void replicate_reserve(const Call& call, RepeatedCommand& reserve, const GrowingSettings& settings) noexcept {
+  reserve.begin().add(settings.fpr).add(static_cast<long long>(settings.capacity_keys));
+  reserve.add("EXPANSION").add(static_cast<long long>(settings.expansion)).add(settings.hash);
   if (settings.url_rules != 0) {
-    engine.replicate(call.context(), command, "sclclcccccl", call.key(), fpr.data(), capacity, "EXPANSION", expansion,
-                     "HASH", hash.name.data(), "SEED", hash.seed.data(), "RULES",
-                     static_cast<long long>(settings.url_rules));
-  } else {
-    engine.replicate(call.context(), command, "sclclcccc", call.key(), fpr.data(), capacity, "EXPANSION", expansion,
-                     "HASH", hash.name.data(), "SEED", hash.seed.data());
+    reserve.add("RULES").add(static_cast<long long>(settings.url_rules));
   }
+  reserve.replicate(call);
 }
 
 Error not_made(const Error& error) {

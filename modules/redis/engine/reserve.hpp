@@ -11,6 +11,7 @@
 #include "mankai/hash/hasher.hpp"
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
+#include "modules/redis/engine/repeated_command.hpp"
 #include "modules/redis/engine/settings.hpp"
 
 namespace mankai::redis {
@@ -37,16 +38,6 @@ class HashRequest {
   std::optional<HashKind> kind_;
   std::optional<std::array<std::uint64_t, 2>> seed_;
 };
-
-struct HashText {
-  std::array<char, 16> name;  ///< after HASH
-  std::array<char, 33> seed;  ///< after SEED: two words, hexadecimal
-};
-[[nodiscard]] HashText hash_text(const HashSpec& hash) noexcept;
-
-/// A number as replicas and AOF files get it: exact, because 17 digits distinguish all doubles.
-using NumberText = std::array<char, 32>;
-[[nodiscard]] NumberText number_text(double number) noexcept;
 
 /// Whether RESERVE is from a primary or an AOF file of RedisBloom: ours always give the hash of a filter.
 [[nodiscard]] bool is_reserve_of_redisbloom(const Call& call, std::size_t first_option) noexcept;
@@ -86,7 +77,7 @@ struct GrowingDefaults {
 [[nodiscard]] Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& defaults);
 
 /// Makes replicas and the AOF create the same filter, with its hash, seed and URL rules.
-void replicate_reserve(const Call& call, const char* command, const GrowingSettings& settings) noexcept;
+void replicate_reserve(const Call& call, RepeatedCommand& reserve, const GrowingSettings& settings) noexcept;
 
 [[nodiscard]] Error not_made(const Error& error);
 

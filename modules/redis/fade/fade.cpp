@@ -51,11 +51,9 @@ Result<FadeSettings> read_settings(const Call& call) {
 }
 
 void replicate_creation(const Call& call, const FadeSettings& settings) {
-  const NumberText fpr = number_text(settings.fpr);
-  const auto capacity = static_cast<long long>(settings.capacity_keys);
-  const HashText hash = hash_text(settings.hash);
-  engine.replicate(call.context(), "FADE.RESERVE", "sclclcccc", call.key(), fpr.data(), capacity, "SLOTS",
-                   static_cast<long long>(settings.k), "HASH", hash.name.data(), "SEED", hash.seed.data());
+  static constinit RepeatedCommand reserve("FADE.RESERVE");
+  reserve.begin().add(settings.fpr).add(static_cast<long long>(settings.capacity_keys));
+  reserve.add("SLOTS").add(static_cast<long long>(settings.k)).add(settings.hash).replicate(call);
 }
 
 Answer fade_reserve(Call& call) {

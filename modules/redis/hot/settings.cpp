@@ -133,27 +133,19 @@ Result<HotSettings> HotRequest::settings() const {
 }
 
 void replicate_creation(const Call& call, const HotSettings& settings) {
-  // Exact: a multiple of 2^-32 is a double.
-  const NumberText lambda = number_text(settings.decay.lambda());
-  const NumberText fpr = number_text(settings.fpr);
-  const HashText hash = hash_text(settings.hash);
-  const char* const rounding = name(settings.rounding).data();
-  const std::string epoch = to_text(settings.decay.epoch);
-  const std::string window = to_text(settings.window);
-  const std::string size = std::to_string(settings.bytes != 0 ? settings.bytes : settings.capacity_keys);
-  // EPOCH comes last: the format ends before it for a window.
-  const bool is_window = settings.window != Duration();
-  const char* const time = is_window ? "WINDOW" : "LAMBDA";
-  const char* const span = is_window ? window.c_str() : lambda.data();
-  if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", is_window ? "scccccccccc" : "scccccccccccc", call.key(), time, span,
-                     "MEMORY", size.c_str(), "ROUNDING", rounding, "HASH", hash.name.data(), "SEED", hash.seed.data(),
-                     "EPOCH", epoch.c_str());
-  } else {
-    engine.replicate(call.context(), "HOT.RESERVE", is_window ? "scccccccccccc" : "scccccccccccccc", call.key(), time,
-                     span, "CAPACITY", size.c_str(), "ERROR", fpr.data(), "ROUNDING", rounding, "HASH",
-                     hash.name.data(), "SEED", hash.seed.data(), "EPOCH", epoch.c_str());
+  static constinit RepeatedCommand reserve("HOT.RESERVE");
+  reserve.begin();
+  if (settings.window != Duration()) {
+    reserve.add("WINDOW").add(to_text(settings.window));
+  } else {  // exact: a multiple of 2^-32 is a double
+    reserve.add("LAMBDA").add(settings.decay.lambda()).add("EPOCH").add(to_text(settings.decay.epoch));
   }
+  if (settings.bytes != 0) {
+    reserve.add("MEMORY").add(static_cast<long long>(settings.bytes));
+  } else {
+    reserve.add("CAPACITY").add(static_cast<long long>(settings.capacity_keys)).add("ERROR").add(settings.fpr);
+  }
+  reserve.add("ROUNDING").add(name(settings.rounding)).add(settings.hash).replicate(call);
 }
 
 }  // namespace mankai::redis

@@ -34,7 +34,7 @@ Answer reserve(const Call& call, const Settings& settings, const char* event, co
 /// Creates an empty growing filter under an absent key and replicates it by `command`. The caller notifies subscribers
 /// when it is done with the filter, because they may delete the key.
 template <ImageValue Value>
-Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const char* command,
+Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, RepeatedCommand& command,
                              const GrowingSettings& settings) {
   auto made = ImageKey<Value>::create_new(settings);
   if (!made) {

@@ -134,18 +134,16 @@ void replicate_creation(const Call& call, const TopkSettings& settings) {
     engine.replicate_verbatim(call.context());
     return;
   }
-  const NumberText decay = number_text(settings.decay);
-  const HashText hash = hash_text(settings.hash);
-  const auto replicate = [&](const char* format, auto... half_life) {
-    engine.replicate(call.context(), "TOPK.RESERVE", format, call.key(), static_cast<long long>(settings.most),
-                     static_cast<long long>(settings.width), static_cast<long long>(settings.depth), decay.data(),
-                     "HASH", hash.name.data(), "SEED", hash.seed.data(), half_life...);
-  };
-  if (settings.half_life == Duration::zero()) {
-    replicate("slllccccc");
-  } else {
-    replicate("slllccccccc", "HALFLIFE", to_text(settings.half_life).c_str());
+  static constinit RepeatedCommand reserve("TOPK.RESERVE");
+  reserve.begin();
+  for (const std::uint32_t number : {settings.most, settings.width, settings.depth}) {
+    reserve.add(static_cast<long long>(number));
   }
+  reserve.add(settings.decay).add(settings.hash);
+  if (settings.half_life != Duration::zero()) {
+    reserve.add("HALFLIFE").add(to_text(settings.half_life));
+  }
+  reserve.replicate(call);
 }
 
 Result<AnyTopList> create_list(const TopkSettings& settings) {

@@ -161,13 +161,13 @@ bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::v
   return true;
 }
 
-constexpr const char* kReserve = "URL.RESERVE";
+constinit RepeatedCommand repeated_reserve("URL.RESERVE");
 constexpr const char* kReserveEvent = "url.reserve";
 
 Answer url_reserve(Call& call) {
   MANKAI_ASSIGN(const auto settings, read_reserve(call, defaults));
   return reserve<UrlValue>(call, settings, kReserveEvent, [](const Call& made_by, const GrowingSettings& made) {
-    replicate_reserve(made_by, kReserve, made);
+    replicate_reserve(made_by, repeated_reserve, made);
   });
 }
 
@@ -187,7 +187,7 @@ Answer url_add(Call& call) {
       ask_urls(call, nullptr, outcomes);
       return reply_outcomes(call, outcomes, Outcome::seen);
     }
-    MANKAI_TRY(reserve_growing(call, lookup, kReserve, defaults.settings()));
+    MANKAI_TRY(reserve_growing(call, lookup, repeated_reserve, defaults.settings()));
   }
   MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->rules()) {
