@@ -207,6 +207,20 @@ class GrowingFilter {
       slice.relocate(mover);
     }
   }
+  /// Lets the image of the only sub-filter be in a block of the caller's, which outlives the filter: copies it there,
+  /// unless it was created there. Later sub-filters are allocated from `memory`. Pre: the sub-filter does not own its
+  /// image.
+  void settle(std::span<std::byte> block, const Memory& memory) noexcept {
+    MANKAI_ASSERT(slice_count() == 1 && slices_[0].image_bytes() == block.size());
+    if (!is_within(address(block), block.size(), slices_[0])) {
+      const auto copy = [](void* place, std::span<std::byte> bytes) noexcept {
+        return static_cast<std::byte*>(std::memcpy(place, bytes.data(), bytes.size()));
+      };
+      slices_[0].relocate({.move = copy, .context = block.data()});
+    }
+    backing_ = Region::borrow(block);
+    memory_ = memory;
+  }
 
  protected:
   struct Parts {
