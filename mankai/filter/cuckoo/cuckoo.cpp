@@ -263,8 +263,7 @@ Result<Cuckoo> Cuckoo::create(const Options& options) {
 }
 
 Result<Cuckoo> Cuckoo::create_like(const Memory& memory) const {
-  ImageHeader like = header();
-  like.keys_inserted = 0;
+  const ImageHeader like = header();
   MANKAI_ASSIGN(auto first, make_slice(like, 0, slot_of(like, 0), tick(), memory));
   return Cuckoo(make_parts(like, std::move(first), memory));
 }

@@ -79,7 +79,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Makes an empty filter that merges with this one, at the same time. Errors: out_of_space.
   [[nodiscard]] Result<Cuckoo> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
+  [[nodiscard]] Params params() const noexcept { return kind_params<Params>(); }
 
   /// Adds a unit of a key with the longest time to live. A fixed filter also accepts keys beyond its capacity
   /// (check_room). Errors: std::bad_alloc if a sub-filter cannot be created; then no key has changed.

@@ -223,7 +223,7 @@ class CuckooTable::Code {
     if (has_stuck || (is_plain() && may_be_most(key, alike) && may_stand_for_more(place, value))) {
       return {.result = EraseResult::stuck};
     }
-    const Taken taken{.result = EraseResult::erased, .until = table_.tag_mask_ == 0 ? 0 : until_of(value)};
+    const Taken taken{.result = EraseResult::erased, .until = tag_mask() == 0 ? 0 : until_of(value)};
     if (table_.slot_.count != 0 && count_of(value) > 1) {
       Slots::set_low(place.low, place.slot, value - (1U << table_.slot_.tag));
     } else {
@@ -249,7 +249,7 @@ class CuckooTable::Code {
   /// Calls `take(entry)` for every entry, and frees those for which it returns true.
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines(), [&](const Place& place, std::uint32_t value) {
       // The slots of a class that is stuck must stay together.
       if (is_plain() && may_stand_for_more(place, value)) {
         return;
@@ -264,7 +264,7 @@ class CuckooTable::Code {
     if (entry.known < level()) {
       return false;  // of a forged image
     }
-    const std::uint32_t bits = std::min(entry.known - level(), table_.slot_.extension);
+    const std::uint32_t bits = std::min<std::uint32_t>(entry.known - level(), table_.slot_.extension);
     const Pair pair = pair_of(entry.top, entry.core);
     // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
     for (const bool is_second : {false, true}) {
@@ -284,12 +284,12 @@ class CuckooTable::Code {
     const Code there(doubled);
     std::int64_t slots = 0;
     std::int64_t units = 0;
-    for_each_slot(table_, 0, table_.lines_, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table_, 0, table_.lines(), [&](const Place& place, std::uint32_t value) {
       if (is_free(value)) {
         return;
       }
       const Entry entry = entry_at(place, value);
-      const std::uint32_t bits = entry.known - std::min(entry.known, doubled.level_);
+      const std::uint32_t bits = entry.known - std::min(entry.known, doubled.level());
       const std::uint32_t copy = there.value_of(entry, entry.extension >> doubled.level_, bits);
       Slots::fill(there.low_at(there.bucket_at(entry.top, entry.extension)), place.slot, copy);
       ++slots;
@@ -301,14 +301,14 @@ class CuckooTable::Code {
 
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     std::uint64_t live = 0;
-    for_each_slot(table_, 0, table_.lines_,
+    for_each_slot(table_, 0, table_.lines(),
                   [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
     return live;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
   void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
-    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table, 0, table.lines(), [&](const Place& place, std::uint32_t value) {
       if (is_dead(value) || until_of(value) < tick) {
         free_entry(table, place, value);
       }
@@ -318,7 +318,7 @@ class CuckooTable::Code {
   /// swept.
   std::uint64_t sweep(CuckooTable& table, std::uint64_t lines) const noexcept {
     const std::uint64_t start = table.image().state(kSweep);
-    const std::uint64_t end = std::min(start + std::min(lines, table.lines_), table.lines_);
+    const std::uint64_t end = std::min(start + std::min(lines, table.lines()), table.lines());
     if (start >= end) {
       return 0;
     }
@@ -337,6 +337,7 @@ class CuckooTable::Code {
   }
 
   [[nodiscard]] std::uint32_t level() const noexcept { return doubles ? table_.level_ : 0; }
+  [[nodiscard]] std::uint32_t tag_mask() const noexcept { return table_.tag_mask_; }
   [[nodiscard]] bool is_plain() const noexcept { return table_.meta_bits_ == 0; }
   [[nodiscard]] std::uint32_t count_of(std::uint32_t value) const noexcept {
     return value >> table_.slot_.tag & low_bits(table_.slot_.count);
@@ -360,14 +361,14 @@ class CuckooTable::Code {
     return !doubles ? fingerprint : fingerprint ^ std::bit_floor(fingerprint);
   }
   [[nodiscard]] std::uint64_t level_mask() const noexcept { return (std::uint64_t{1} << level()) - 1; }
-  [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & table_.tag_mask_) == dead_tag_; }
+  [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & tag_mask()) == dead_tag_; }
   [[nodiscard]] bool is_free(std::uint32_t value) const noexcept {
-    return table_.tag_mask_ == 0 ? value == 0 : (value & table_.tag_mask_) == 0 || is_dead(value);
+    return tag_mask() == 0 ? value == 0 : (value & tag_mask()) == 0 || is_dead(value);
   }
   /// Pre: a live slot with a tag.
   [[nodiscard]] std::uint64_t until_of(std::uint32_t value) const noexcept {
     const std::uint64_t now = table_.tick().value;
-    return now + ((value & table_.tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
+    return now + ((value & tag_mask()) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
   }
 
   [[gnu::always_inline]] [[nodiscard]] std::uint32_t core_of(Digest digest) const noexcept {
@@ -393,10 +394,10 @@ class CuckooTable::Code {
     return top << level() | (extension & level_mask());
   }
   [[gnu::always_inline]] [[nodiscard]] std::byte* low_at(std::uint64_t bucket) const noexcept {
-    return Slots::low_plane(table_.cells_, bucket);
+    return Slots::low_plane(table_.cells_start(), bucket);
   }
   [[nodiscard]] std::uint64_t bucket_of(const std::byte* low) const noexcept {
-    return Slots::bucket_of(table_.cells_, low);
+    return Slots::bucket_of(table_.cells_start(), low);
   }
   // The fingerprint of a new entry of a key in one of its buckets. Branches on it would be mispredicted.
   [[gnu::always_inline]] [[nodiscard]] std::uint32_t fingerprint_of(const Key& key, bool is_second) const noexcept {
@@ -423,13 +424,14 @@ class CuckooTable::Code {
     return {.low = key.low[lane / kSlotsPerBucket], .slot = lane % kSlotsPerBucket};
   }
   // Whether a slot matches a key if their fingerprints are equal.
-  [[nodiscard]] bool is_whole() const noexcept { return !doubles && table_.tag_mask_ == 0; }
+  [[nodiscard]] bool is_whole() const noexcept { return !doubles && tag_mask() == 0; }
   // Compares everything, without a branch: half of the keys may be in, and one would be mispredicted.
   [[gnu::always_inline]] [[nodiscard]] bool contains_whole(Digest digest) const noexcept {
     const std::uint32_t core = core_of(digest);
     const Pair pair = pair_of(fastrange(digest.value, table_.first_buckets_), core);
-    return contains_whole(Slots::bucket_at(table_.cells_, pair.top), Slots::bucket_at(table_.cells_, pair.other_top),
-                          core, digest.value >> kFirstExtensionBit);
+    return contains_whole(Slots::bucket_at(table_.cells_start(), pair.top),
+                          Slots::bucket_at(table_.cells_start(), pair.other_top), core,
+                          digest.value >> kFirstExtensionBit);
   }
   [[gnu::always_inline]] [[nodiscard]] bool contains_whole(const Bucket& first, const Bucket& second,
                                                            std::uint32_t core, std::uint64_t extension) const noexcept {
@@ -523,12 +525,12 @@ class CuckooTable::Code {
     const std::uint32_t fingerprint = value >> table_.meta_bits_;
     const std::uint32_t known = doubles ? std::bit_floor(fingerprint) - 1 : ~std::uint32_t{0};
     const bool is_equal = ((fingerprint ^ wanted) & known) == 0;
-    return table_.tag_mask_ == 0 ? is_equal : is_equal && !is_free(value);
+    return tag_mask() == 0 ? is_equal : is_equal && !is_free(value);
   }
 
   void keep_later(const Place& place, std::uint32_t value, std::uint64_t until) const noexcept {
     if (until_of(value) < until) {
-      Slots::set_low(place.low, place.slot, (value & ~table_.tag_mask_) | tag_of(until));
+      Slots::set_low(place.low, place.slot, (value & ~tag_mask()) | tag_of(until));
     }
   }
 
@@ -564,14 +566,14 @@ class CuckooTable::Code {
       return false;
     }
     // With expiry a slot that is full sticks at once: that ends when it expires.
-    if (!is_done && (slots >= kMostSlots || table_.tag_mask_ != 0)) {
+    if (!is_done && (slots >= kMostSlots || tag_mask() != 0)) {
       last_value += 1U << table_.slot_.tag;
       table.add_units(1);
       is_done = true;
     }
     if (is_done) {
-      if (table_.tag_mask_ != 0 && until_of(last_value) < until) {
-        last_value = (last_value & ~table_.tag_mask_) | tag_of(until);
+      if (tag_mask() != 0 && until_of(last_value) < until) {
+        last_value = (last_value & ~tag_mask()) | tag_of(until);
       }
       Slots::set_low(last->low, last->slot, last_value);
     }
@@ -634,14 +636,14 @@ class CuckooTable::Code {
     }
     std::uint32_t value = fingerprint_of(key, room.low != key.low[0]) << table_.meta_bits_;
     value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
-    value |= table_.tag_mask_ == 0 ? 0 : tag_of(until);
+    value |= tag_mask() == 0 ? 0 : tag_of(until);
     fill(table, room, value);
     table.add_units(1);
     return true;
   }
 
   void fill(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
-    if (table_.tag_mask_ != 0) {
+    if (tag_mask() != 0) {
       if (const std::uint32_t old = Slots::slot_at(place.low, place.slot); old != 0) {
         free_entry(table, place, old);  // it has expired
       }
@@ -659,7 +661,7 @@ class CuckooTable::Code {
 
   // The first slot of a bucket that is free or has expired, or kSlotsPerBucket.
   [[gnu::always_inline]] [[nodiscard]] unsigned free_slot(const std::byte* low) const noexcept {
-    if (table_.tag_mask_ == 0) {
+    if (tag_mask() == 0) {
       return Slots::first_free(Slots::load_low(low));
     }
     const Lanes lanes = Slots::read(low);
@@ -783,23 +785,20 @@ decltype(auto) CuckooTable::with_code(const Use& use) const noexcept {
 
 CuckooTable::CuckooTable(Image source, const Params& params) noexcept
     : FlatFilter(std::move(source)),
-      cells_(reinterpret_cast<std::byte*>(image().words().data())),
-      buckets_(params.first_buckets << params.level),
       first_buckets_(params.first_buckets),
-      level_(params.level),
-      core_bits_(std::uint32_t{params.fingerprint_bits} - params.extension_bits),
-      core_mask_(low_bits(core_bits_)),
+      core_mask_(low_bits(std::uint32_t{params.fingerprint_bits} - params.extension_bits)),
+      core_bits_(static_cast<std::uint8_t>(params.fingerprint_bits - params.extension_bits)),
+      meta_bits_(static_cast<std::uint8_t>(params.count_bits + params.tag_bits)),
+      tag_mask_(static_cast<std::uint8_t>(low_bits(params.tag_bits))),
       slot_bits_(params.slot_bits),
-      meta_bits_(std::uint32_t{params.count_bits} + params.tag_bits),
-      tag_mask_(low_bits(params.tag_bits)),
-      low_core_mask_(cuckoo::repeat_low(params.slot_bits, std::uint64_t{core_mask_} << meta_bits_)),
+      level_(params.level),
+      first_level_(params.first_level),
       slot_{.fingerprint = params.fingerprint_bits,
             .count = params.count_bits,
             .tag = params.tag_bits,
             .extension = params.extension_bits,
             .marker = params.marker_bits},
-      first_level_(params.first_level),
-      lines_(cells_bytes() / kCacheLineBytes),
+      low_core_mask_(cuckoo::repeat_low(params.slot_bits, std::uint64_t{core_mask_} << meta_bits_)),
       ask_(with_code([](const auto& code) { return code.asking(); })) {}
 
 std::uint64_t CuckooTable::buckets_for(std::uint64_t keys) noexcept {
@@ -892,14 +891,14 @@ std::optional<std::uint32_t> CuckooTable::known_bits(Digest digest) const noexce
 }
 
 Result<CuckooTable> CuckooTable::doubled(std::uint32_t times, const Memory& memory) const {
-  MANKAI_ASSERT(level_ - first_level_ + times <= slot_.extension);
+  MANKAI_ASSERT(level() - first_level() + times <= slot_.extension);
   MANKAI_ASSIGN(auto larger, create({.keys = capacity_keys() > kMaxKeysInserted >> times ? kMaxKeysInserted
                                                                                          : capacity_keys() << times,
                                      .fpr = fpr_target(),
                                      .first_buckets = first_buckets_,
-                                     .level = level_ + times,
-                                     .first_level = first_level_,
-                                     .slot = slot_,
+                                     .level = level() + times,
+                                     .first_level = first_level(),
+                                     .slot = slot(),
                                      .epoch = Duration(static_cast<std::int64_t>(params().epoch_us)),
                                      .tick = tick(),
                                      .hash = hash(),
@@ -973,7 +972,7 @@ void CuckooTable::advance(Tick tick) noexcept {
     // An empty table is not written to: the first advance of a large one would touch all of its memory.
     if (taken_slots() != 0) {
       with_code([&](const auto& code) {
-        to == now + 1 ? static_cast<void>(code.sweep(*this, lines_)) : code.sweep_until(*this, to);
+        to == now + 1 ? static_cast<void>(code.sweep(*this, lines())) : code.sweep_until(*this, to);
       });
     }
     image().set_state(kSweep, 0);

@@ -200,15 +200,21 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   std::uint64_t sweep(std::uint64_t lines) noexcept;
   /// Whether there are lines for `sweep`.
   [[nodiscard]] bool is_unswept() const noexcept {
-    return slot_.tag != 0 && taken_slots() != 0 && image().state(kSweep) != lines_;
+    return slot_.tag != 0 && taken_slots() != 0 && image().state(kSweep) != lines();
   }
   void clear() noexcept;
   /// Slots that are taken and have not expired. Cost: a pass over the cells.
   [[nodiscard]] std::uint64_t live_slots() const noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
-  [[nodiscard]] CuckooSlot slot() const noexcept { return slot_; }
-  [[nodiscard]] std::uint64_t buckets() const noexcept { return buckets_; }
+  [[nodiscard]] CuckooSlot slot() const noexcept {
+    return {.fingerprint = slot_.fingerprint,
+            .count = slot_.count,
+            .tag = slot_.tag,
+            .extension = slot_.extension,
+            .marker = slot_.marker};
+  }
+  [[nodiscard]] std::uint64_t buckets() const noexcept { return first_buckets_ << level_; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return buckets() * cuckoo::kSlotsPerBucket; }
   /// Slots that are taken, expired ones included until they are swept.
   [[nodiscard]] std::uint64_t taken_slots() const noexcept { return image().state(kTaken); }
@@ -217,14 +223,11 @@ class CuckooTable : public FlatFilter<CuckooTable> {
     return static_cast<double>(taken_slots()) / static_cast<double>(cell_count());
   }
   [[nodiscard]] double keys_estimate() const noexcept { return static_cast<double>(taken_slots()); }
-  [[nodiscard]] double fpr_estimate() const noexcept { return fpr_of(slot_, level_ - first_level_, fill_ratio()); }
+  [[nodiscard]] double fpr_estimate() const noexcept { return fpr_of(slot(), level() - first_level(), fill_ratio()); }
   /// The rate of a table that was filled to its capacity before each of its doublings.
   [[nodiscard]] static double fpr_of(const CuckooSlot& slot, std::uint32_t doublings, double load) noexcept;
 
-  void relocate(const Mover& mover) noexcept {
-    image().relocate(mover);
-    cells_ = reinterpret_cast<std::byte*>(image().words().data());
-  }
+  void relocate(const Mover& mover) noexcept { image().relocate(mover); }
 
  private:
   // The words of the image's state.
@@ -247,22 +250,31 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   void add_taken(std::int64_t slots) noexcept;
   void add_units(std::int64_t units) noexcept;
 
-  // Next to each other, so that a query loads one or two lines of this object.
-  std::byte* cells_;
-  std::uint64_t buckets_;
+  [[nodiscard]] std::byte* cells_start() const noexcept { return const_cast<std::byte*>(cells().data()); }
+  [[nodiscard]] std::uint64_t lines() const noexcept { return cells_bytes() / kCacheLineBytes; }
+
+  /// A CuckooSlot in few bytes.
+  struct Slot {
+    std::uint8_t fingerprint;
+    std::uint8_t count;
+    std::uint8_t tag;
+    std::uint8_t extension;
+    std::uint8_t marker;
+  };
+
+  // What a query needs of the header, in few bytes: most of a small filter's memory is its objects.
   std::uint64_t first_buckets_;
-  std::uint32_t level_;
-  std::uint32_t core_bits_;
   std::uint32_t core_mask_;
-  std::uint32_t slot_bits_;
-  std::uint32_t meta_bits_;      ///< of count and tag
-  std::uint32_t tag_mask_;       ///< 0 without expiry
-  std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
-  CuckooSlot slot_;
+  std::uint8_t core_bits_;
+  std::uint8_t meta_bits_;  ///< of count and tag
+  std::uint8_t tag_mask_;   ///< 0 without expiry
+  std::uint8_t slot_bits_;
+  std::uint8_t level_;
   std::uint8_t first_level_;
+  Slot slot_;
   /// A search for room has failed, and nothing was freed since. Not in the image.
   bool is_full_ = false;
-  std::uint64_t lines_;
+  std::uint64_t low_core_mask_;  ///< the bits of the core in all lanes of the low planes
   bool (*ask_)(const CuckooTable& table, Digest digest) noexcept;  ///< may_contain for tables of this sort
   CuckooMoves moves_;
 };

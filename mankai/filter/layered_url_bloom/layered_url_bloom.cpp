@@ -344,15 +344,10 @@ void LayeredUrlBloom::make_levels(std::size_t count) {
   }
 }
 
-std::uint64_t LayeredUrlBloom::keys_inserted() const noexcept {
-  // atomic_ref has no const form before C++26; a load changes nothing.
-  return std::atomic_ref<std::uint64_t>(const_cast<ImageHeader&>(header()).keys_inserted)
-      .load(std::memory_order_relaxed);
-}
+std::uint64_t LayeredUrlBloom::keys_inserted() const noexcept { return whole_count().load(std::memory_order_relaxed); }
 
 void LayeredUrlBloom::add_keys(std::uint64_t count) noexcept {
-  std::atomic_ref<std::uint64_t>(mutable_header().keys_inserted)
-      .store(keys_inserted() + count, std::memory_order_relaxed);
+  whole_count().store(keys_inserted() + count, std::memory_order_relaxed);
 }
 
 bool LayeredUrlBloom::is_in_last_array(std::span<const Digest> segments) const noexcept {
@@ -470,7 +465,7 @@ Result<void> LayeredUrlBloom::merge(const LayeredUrlBloom& other) {
 void LayeredUrlBloom::clear() noexcept {
   slices().keep_first();
   slices().back().clear();
-  std::atomic_ref<std::uint64_t>(mutable_header().keys_inserted).store(0, std::memory_order_relaxed);
+  whole_count().store(0, std::memory_order_relaxed);
 }
 
 }  // namespace mankai

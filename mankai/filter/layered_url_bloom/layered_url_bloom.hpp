@@ -98,7 +98,7 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   [[nodiscard]] static Result<LayeredUrlBloom> create(const Options& options);
   [[nodiscard]] Result<LayeredUrlBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
+  [[nodiscard]] Params params() const noexcept { return kind_params<Params>(); }
   [[nodiscard]] UrlLayering layering() const noexcept { return static_cast<UrlLayering>(params().layering); }
   [[nodiscard]] std::size_t max_levels() const noexcept { return static_cast<std::size_t>(params().max_levels); }
   /// Levels created so far. The array of level i is slice(i + 1); slice(0) is the last array.

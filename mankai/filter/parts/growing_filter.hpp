@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -92,22 +93,20 @@ class GrowingFilter {
   }
 
   [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash()); }
-  [[nodiscard]] HashSpec hash() const noexcept {
-    return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
-  }
+  [[nodiscard]] HashSpec hash() const noexcept { return {.kind = outer_.hash_kind, .seed = outer_.seed}; }
 
   /// See FilterBase.
-  [[nodiscard]] std::uint8_t canonical_version() const noexcept { return header().canonical_version; }
-  void set_canonical_version(std::uint8_t version) noexcept { mutable_header().canonical_version = version; }
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept { return outer_.canonical_version; }
+  void set_canonical_version(std::uint8_t version) noexcept { outer_.canonical_version = version; }
 
   [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
   [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
-  [[nodiscard]] std::uint64_t initial_keys() const noexcept { return header().capacity_keys; }
+  [[nodiscard]] std::uint64_t initial_keys() const noexcept { return outer_.capacity_keys; }
   /// Room of the sub-filters opened so far.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
     return sum([](const Slice& slice) { return slice.capacity_keys(); });
   }
-  [[nodiscard]] double fpr_target() const noexcept { return std::bit_cast<double>(header().fpr_target_bits); }
+  [[nodiscard]] double fpr_target() const noexcept { return std::bit_cast<double>(outer_.fpr_target_bits); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept {
     return sum([](const Slice& slice) { return slice.keys_inserted(); });
   }
@@ -208,6 +207,20 @@ class GrowingFilter {
       slice.relocate(mover);
     }
   }
+  /// Lets the image of the only sub-filter be in a block of the caller's, which outlives the filter: copies it there,
+  /// unless it was created there. Later sub-filters are allocated from `memory`. Pre: the sub-filter does not own its
+  /// image.
+  void settle(std::span<std::byte> block, const Memory& memory) noexcept {
+    MANKAI_ASSERT(slice_count() == 1 && slices_[0].image_bytes() == block.size());
+    if (!is_within(address(block), block.size(), slices_[0])) {
+      const auto copy = [](void* place, std::span<std::byte> bytes) noexcept {
+        return static_cast<std::byte*>(std::memcpy(place, bytes.data(), bytes.size()));
+      };
+      slices_[0].relocate({.move = copy, .context = block.data()});
+    }
+    backing_ = Region::borrow(block);
+    memory_ = memory;
+  }
 
  protected:
   struct Parts {
@@ -301,11 +314,27 @@ class GrowingFilter {
     return parts;
   }
 
-  [[nodiscard]] const ImageHeader& header() const noexcept { return header_; }
-  [[nodiscard]] ImageHeader& mutable_header() noexcept { return header_; }
+  /// The outer header, without sizes and counts.
+  [[nodiscard]] ImageHeader header() const noexcept {
+    ImageHeader header =
+        make_header(Derived::kKind, ImageLayout::sliced,
+                    {.capacity_keys = initial_keys(), .fpr_target = fpr_target(), .hash = hash(), .cells_bytes = 0});
+    header.canonical_version = outer_.canonical_version;
+    header.kind_params = outer_.kind_params;
+    return header;
+  }
+  template <class Params>
+  [[nodiscard]] Params kind_params() const noexcept {
+    return params_in<Params>(outer_.kind_params);
+  }
+  /// A count of keys for kinds that do not count them by sub-filter.
+  [[nodiscard]] std::atomic_ref<std::uint64_t> whole_count() const noexcept {
+    // atomic_ref has no const form before C++26.
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(outer_.keys_inserted));
+  }
   /// With the current count of keys.
   [[nodiscard]] ImageHeader counted_header() const noexcept {
-    ImageHeader counted = header_;
+    ImageHeader counted = header();
     counted.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
     return counted;
   }
@@ -342,8 +371,8 @@ class GrowingFilter {
   /// Errors: invalid_argument that names the difference.
   [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
     MANKAI_TRY(check_same_keys(header(), other.header()));
-    if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
-        header().fpr_target_bits != other.header().fpr_target_bits) {
+    if (outer_.kind_params != other.outer_.kind_params || outer_.capacity_keys != other.outer_.capacity_keys ||
+        outer_.fpr_target_bits != other.outer_.fpr_target_bits) {
       return fail(ErrorCode::invalid_argument,
                   "the filters grow by different rules; create the second one like the first");
     }
@@ -381,7 +410,13 @@ class GrowingFilter {
  private:
   friend Derived;
   explicit GrowingFilter(Parts parts) noexcept
-      : header_(parts.header),
+      : outer_{.seed = parts.header.seed,
+               .capacity_keys = parts.header.capacity_keys,
+               .fpr_target_bits = parts.header.fpr_target_bits,
+               .keys_inserted = parts.header.keys_inserted,
+               .kind_params = parts.header.kind_params,
+               .hash_kind = static_cast<HashKind>(parts.header.hash_kind),
+               .canonical_version = parts.header.canonical_version},
         backing_(std::move(parts.backing)),
         slices_(std::move(parts.slices)),
         memory_(parts.memory) {}
@@ -463,8 +498,18 @@ class GrowingFilter {
     return slice;
   }
 
-  ImageHeader header_;
-  /// Of seal_parts, not in header_: to_bytes() may be reading that on another thread. Few filters ever need it.
+  /// The fields of the outer header that cannot be computed: most of a small filter's memory is its objects.
+  struct Outer {
+    std::array<std::uint64_t, 2> seed;
+    std::uint64_t capacity_keys;
+    std::uint64_t fpr_target_bits;
+    std::uint64_t keys_inserted;  ///< see whole_count
+    decltype(ImageHeader::kind_params) kind_params;
+    HashKind hash_kind;
+    std::uint8_t canonical_version;
+  };
+  Outer outer_;
+  /// Of seal_parts. Few filters ever need it.
   std::unique_ptr<ImageHeader> sealed_;
   Region backing_;
   SliceList<Slice> slices_;

@@ -234,9 +234,7 @@ std::uint64_t identity(const ImageHeader& header) noexcept {
 Result<void> check_image(std::span<const std::byte> bytes, Trust trust) { return check(bytes, trust); }
 
 Image::Image(Region region) noexcept
-    : region_(std::move(region)),
-      words_(reinterpret_cast<std::uint64_t*>(region_.bytes().data() + sizeof(ImageHeader)),
-             static_cast<std::size_t>(header().cells_bytes) / sizeof(std::uint64_t)) {}
+    : region_(std::move(region)), word_count_(static_cast<std::size_t>(header().cells_bytes) / sizeof(std::uint64_t)) {}
 
 Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, const Memory& memory) {
   if (settings.cells_bytes > kMaxCellsBytes) {
@@ -295,13 +293,8 @@ std::vector<std::byte> Image::to_bytes() const {
 
 Result<void> Image::verify() const { return check_cells(region_.bytes(), header()); }
 
-void Image::relocate(const Mover& mover) noexcept {
-  region_.relocate(mover);
-  words_ = {reinterpret_cast<std::uint64_t*>(region_.bytes().data() + sizeof(ImageHeader)), words_.size()};
-}
-
 void Image::clear() noexcept {
-  std::ranges::fill(words_, 0);
+  std::ranges::fill(words(), 0);
   std::ranges::fill(header().kind_state, 0);
   set_keys_inserted(0);
 }

@@ -17,12 +17,16 @@ namespace mankai {
 
 /// Reads or writes the kind's Params in a header.
 template <class Params>
-[[nodiscard]] Params params_in(const ImageHeader& header) noexcept {
-  static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
+[[nodiscard]] Params params_in(const decltype(ImageHeader::kind_params)& words) noexcept {
+  static_assert(sizeof(Params) <= sizeof(words));
   static_assert(std::has_unique_object_representations_v<Params> && std::is_trivially_copyable_v<Params>);
   Params params;
-  std::memcpy(&params, header.kind_params.data(), sizeof(params));
+  std::memcpy(&params, words.data(), sizeof(params));
   return params;
+}
+template <class Params>
+[[nodiscard]] Params params_in(const ImageHeader& header) noexcept {
+  return params_in<Params>(header.kind_params);
 }
 template <class Params>
 void set_params(ImageHeader& header, const Params& params) noexcept {
@@ -63,8 +67,10 @@ class Image {
   [[nodiscard]] const ImageHeader& header() const noexcept {
     return *reinterpret_cast<const ImageHeader*>(region_.bytes().data());
   }
-  [[nodiscard]] std::span<std::uint64_t> words() noexcept { return words_; }
-  [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return words_; }
+  [[nodiscard]] std::span<std::uint64_t> words() noexcept {
+    return {reinterpret_cast<std::uint64_t*>(region_.bytes().data() + sizeof(ImageHeader)), word_count_};
+  }
+  [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return const_cast<Image*>(this)->words(); }
 
   [[nodiscard]] HashSpec hash() const noexcept;
   [[nodiscard]] double fpr_target() const noexcept { return std::bit_cast<double>(header().fpr_target_bits); }
@@ -105,7 +111,7 @@ class Image {
   /// Zeroes the cells, the count of keys and the kind's own counts.
   void clear() noexcept;
   /// Lets the image move in memory, which invalidates pointers into it.
-  void relocate(const Mover& mover) noexcept;
+  void relocate(const Mover& mover) noexcept { region_.relocate(mover); }
 
  private:
   explicit Image(Region region) noexcept;
@@ -115,8 +121,8 @@ class Image {
   }
 
   Region region_;
-  // Read from the header once, when it was verified.
-  std::span<std::uint64_t> words_;
+  // Of the cells. Read from the header once, when it was verified.
+  std::size_t word_count_;
 };
 
 /// Bytes of an image with so many bytes of cells: header, cells, a checksum per chunk and one over those.

@@ -60,7 +60,7 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedSlice> {
                                                          std::span<const std::byte> cells, std::uint64_t keys_inserted);
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
+  [[nodiscard]] Params params() const noexcept { return kind_params<Params>(); }
   [[nodiscard]] Growth growth() const noexcept;
 
   /// Inserts a key unless a slice answers yes. Errors: std::bad_alloc if a slice cannot be allocated, with the filter

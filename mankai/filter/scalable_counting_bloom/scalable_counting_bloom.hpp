@@ -84,7 +84,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
                                                                  std::vector<CountingBloom> slices);
   [[nodiscard]] Result<ScalableCountingBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
+  [[nodiscard]] Params params() const noexcept { return kind_params<Params>(); }
   [[nodiscard]] Growth growth() const noexcept;
   [[nodiscard]] CountingLayout layout() const noexcept { return static_cast<CountingLayout>(params().layout); }
 

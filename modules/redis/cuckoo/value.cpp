@@ -32,15 +32,21 @@ Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
   }
   // Items that expire and can be deleted need counts: see cuckoo.hpp.
   constexpr std::uint32_t kCountsWithTtl = 2;
-  return of(Cuckoo::create({.keys = settings.capacity_keys,
-                            .fpr = settings.fpr,
-                            .growth = settings.expansion,
-                            .counts = settings.max_ttl == Duration::zero() ? 0 : kCountsWithTtl,
-                            .max_ttl = settings.max_ttl,
-                            .ttl_resolution = settings.ttl_resolution,
-                            .hash = settings.hash,
-                            .memory = engine_memory()}),
-            {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations});
+  const bool may_double = settings.expansion > 1;
+  auto filter = Cuckoo::create({.keys = settings.capacity_keys,
+                                .fpr = settings.fpr,
+                                .growth = settings.expansion,
+                                .counts = settings.max_ttl == Duration::zero() ? 0 : kCountsWithTtl,
+                                .max_ttl = settings.max_ttl,
+                                .ttl_resolution = settings.ttl_resolution,
+                                .hash = settings.hash,
+                                .memory = may_double ? engine_memory() : memory_with_object()});
+  const State state{.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations};
+  if (!filter || may_double) {
+    return of(std::move(filter), state);
+  }
+  const std::byte* cells = filter->slice(0).cells().data();
+  return settled(std::move(*filter), state, const_cast<std::byte*>(cells) - sizeof(ImageHeader));
 }
 
 Result<CuckooValue> CuckooValue::from_image(AssembledImage source) {
@@ -49,22 +55,45 @@ Result<CuckooValue> CuckooValue::from_image(AssembledImage source) {
   return of(filter_of<Cuckoo>(std::move(source)), state);
 }
 
+// Of an image and the object behind it, which frees both.
+Memory CuckooValue::memory_with_object() noexcept {
+  return {.allocate = [](void* context,
+                         std::size_t bytes) noexcept { return engine_memory().allocate(context, bytes + sizeof(Own)); },
+          .release = [](void* /*context*/, void* /*data*/, std::size_t /*bytes*/) noexcept {},
+          .context = engine_memory().context};
+}
+
+CuckooValue CuckooValue::settled(Cuckoo filter, const State& state, std::byte* block) {
+  const std::size_t bytes = filter.slice(0).image_bytes();
+  filter.settle({block, bytes}, engine_memory());
+  return CuckooValue(
+      OwnPointer(::new (block + bytes) Own{.filter = std::move(filter), .state = state, .image_bytes = bytes}));
+}
+
+// A large image is not copied, and one that may be replaced by a larger one is not put into the object's block.
 Result<CuckooValue> CuckooValue::of(Result<Cuckoo> filter, const State& state) {
   if (!filter) {
     return std::unexpected(std::move(filter.error()));
   }
-  const Memory memory = engine_memory();
-  void* const place = memory.allocate(memory.context, sizeof(Own));
+  constexpr std::size_t kMostCopied = std::size_t{16} << 10;
+  const bool is_settled =
+      filter->slice_count() == 1 && filter->growth_factor() < 2 && filter->image_bytes() <= kMostCopied;
+  const Memory memory = is_settled ? memory_with_object() : engine_memory();
+  void* const place = memory.allocate(memory.context, is_settled ? filter->slice(0).image_bytes() : sizeof(Own));
   if (place == nullptr) {
     return fail(ErrorCode::out_of_space, "no memory for a filter's object");
   }
-  return CuckooValue(OwnPointer(::new (place) Own{.filter = std::move(*filter), .state = state}));
+  if (is_settled) {
+    return settled(std::move(*filter), state, static_cast<std::byte*>(place));
+  }
+  return CuckooValue(OwnPointer(::new (place) Own{.filter = std::move(*filter), .state = state, .image_bytes = 0}));
 }
 
 void CuckooValue::Release::operator()(Own* own) const noexcept {
+  const std::size_t before = own->image_bytes;
   own->~Own();
   const Memory memory = engine_memory();
-  memory.release(memory.context, own, sizeof(Own));
+  memory.release(memory.context, reinterpret_cast<std::byte*>(own) - before, before + sizeof(Own));
 }
 
 Result<CuckooValue> CuckooValue::taken_over(Result<CuckooChain> filter) {
@@ -115,9 +144,9 @@ EraseResult CuckooValue::erase(std::string_view item) noexcept {
   if (CuckooChain* chain = redisbloom(); chain != nullptr) {
     return chain->remove(item) ? EraseResult::erased : EraseResult::absent;
   }
-  auto& [filter, state] = *std::get<OwnPointer>(filter_);
-  const EraseResult result = filter.erase(filter.hasher()(item));
-  state.deleted += result == EraseResult::erased ? 1 : 0;
+  Own& held = *std::get<OwnPointer>(filter_);
+  const EraseResult result = held.filter.erase(held.filter.hasher()(item));
+  held.state.deleted += result == EraseResult::erased ? 1 : 0;
   return result;
 }
 
@@ -130,16 +159,16 @@ void CuckooValue::compact() noexcept {
     chain->compact();
     return;
   }
-  auto& [filter, state] = *std::get<OwnPointer>(filter_);
-  filter.compact();
-  state.deleted = 0;
+  Own& held = *std::get<OwnPointer>(filter_);
+  held.filter.compact();
+  held.state.deleted = 0;
 }
 
 CuckooShape CuckooValue::shape() const noexcept {
   if (redisbloom() != nullptr) {
     return redisbloom()->shape();
   }
-  const auto& [filter, state] = *std::get<OwnPointer>(filter_);
+  const auto& [filter, state, _] = *std::get<OwnPointer>(filter_);
   return {.items = filter.keys_inserted(),
           .buckets = filter.cell_count() / cuckoo::kSlotsPerBucket,
           .deletes = state.deleted,
@@ -183,17 +212,21 @@ std::uint64_t CuckooValue::work_of_deleting(std::uint64_t items) const noexcept 
 }
 
 ImageParts CuckooValue::parts() const {
-  const auto& [filter, state] = *std::get<OwnPointer>(filter_);
-  ImageParts parts = parts_of(filter);
-  const auto bytes = std::as_bytes(std::span(&state, 1));
+  const Own& held = *std::get<OwnPointer>(filter_);
+  ImageParts parts = parts_of(held.filter);
+  const auto bytes = std::as_bytes(std::span(&held.state, 1));
   parts.state.assign(bytes.begin(), bytes.end());
   bind_to_moment(parts);
   return parts;
 }
 
 std::size_t CuckooValue::heap_bytes() const noexcept {
-  return redisbloom() != nullptr ? engine_bytes(sizeof(CuckooChain)) + redisbloom()->memory_bytes()
-                                 : engine_bytes(sizeof(Own)) + heap_bytes_of(*own());
+  if (redisbloom() != nullptr) {
+    return engine_bytes(sizeof(CuckooChain)) + redisbloom()->memory_bytes();
+  }
+  const std::size_t before = std::get<OwnPointer>(filter_)->image_bytes;
+  const std::size_t counted = before == 0 ? 0 : engine_bytes(before);
+  return engine_bytes(before + sizeof(Own)) + heap_bytes_of(*own()) - counted;
 }
 
 std::size_t CuckooValue::memory_pieces() const noexcept {
@@ -203,13 +236,22 @@ std::size_t CuckooValue::memory_pieces() const noexcept {
 void CuckooValue::relocate(std::size_t piece, const Mover& mover) noexcept {
   if (redisbloom() != nullptr) {
     redisbloom()->relocate(piece, mover);
-  } else if (piece != 0) {
-    own()->relocate(piece - 1, mover);
-  } else {
-    // It has no pointers into itself.
-    auto& own = std::get<OwnPointer>(filter_);
-    const std::span bytes(reinterpret_cast<std::byte*>(own.release()), sizeof(Own));
-    own.reset(reinterpret_cast<Own*>(mover.move(mover.context, bytes)));
+    return;
+  }
+  auto& held = std::get<OwnPointer>(filter_);
+  const std::size_t before = held->image_bytes;
+  if (piece != 0) {
+    if (piece != 1 || before == 0) {  // the backing moves with the object that it is in front of
+      own()->relocate(piece - 1, mover);
+    }
+    return;
+  }
+  std::byte* block = reinterpret_cast<std::byte*>(held.release()) - before;
+  block = mover.move(mover.context, {block, before + sizeof(Own)});
+  held.reset(reinterpret_cast<Own*>(block + before));
+  if (before != 0) {
+    const auto has_moved = [](void* place, std::span<std::byte>) noexcept { return static_cast<std::byte*>(place); };
+    own()->relocate(0, {.move = has_moved, .context = block});
   }
 }
 

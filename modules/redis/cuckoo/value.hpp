@@ -111,6 +111,7 @@ class CuckooValue {
   struct Own {
     Cuckoo filter;
     State state;
+    std::size_t image_bytes;  // of the first image if it is in the same block, in front of this object; else 0
   };
   struct Release {
     void operator()(Own* own) const noexcept;
@@ -119,7 +120,9 @@ class CuckooValue {
   using Filter = std::variant<OwnPointer, std::unique_ptr<takeover::CuckooChain>>;
 
   explicit CuckooValue(Filter filter) noexcept : filter_(std::move(filter)) {}
+  static Memory memory_with_object() noexcept;
   static Result<CuckooValue> of(Result<Cuckoo> filter, const State& state);
+  static CuckooValue settled(Cuckoo filter, const State& state, std::byte* block);
   static Result<CuckooValue> taken_over(Result<takeover::CuckooChain> filter);
 
   Filter filter_;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "modules/redis/image/pieces.hpp"
 #include "tests/support/engine_memory.hpp"
 
 namespace mankai::redis {
@@ -15,8 +16,21 @@ namespace {
 
 constexpr std::uint64_t kItems = 3000;  // more than a default filter has room for
 
-CuckooValue make(Layout layout) {
-  return CuckooValue::create({.layout = layout, .hash = {.kind = kDefaultHash, .seed = {1, 2}}}).value();
+CuckooValue make(Layout layout, std::uint32_t expansion = 1) {
+  return CuckooValue::create({.layout = layout, .expansion = expansion, .hash = {.kind = kDefaultHash, .seed = {1, 2}}})
+      .value();
+}
+
+void add_to(CuckooValue& value, std::uint64_t items) {
+  for (std::uint64_t i = 0; i < items; ++i) {
+    value.own()->insert(value.own()->hasher()(std::to_string(i)));
+  }
+}
+
+void must_have(const CuckooValue& value, std::uint64_t items) {
+  for (std::uint64_t i = 0; i < items; ++i) {
+    EXPECT_NE(value.count(std::to_string(i)), 0) << i;
+  }
 }
 
 std::byte* move_always(void* moves, std::span<std::byte> bytes) noexcept {
@@ -31,18 +45,14 @@ std::byte* move_always(void* moves, std::span<std::byte> bytes) noexcept {
 
 TEST(CuckooValue, every_block_of_our_layout_can_be_moved) {
   CuckooValue value = make(Layout::mankai);
-  for (std::uint64_t i = 0; i < kItems; ++i) {
-    value.own()->insert(value.own()->hasher()(std::to_string(i)));
-  }
+  add_to(value, kItems);
   ASSERT_GT(value.slice_count(), 1);
   int moves = 0;
   for (std::size_t piece = 0; piece < value.memory_pieces(); ++piece) {
     value.relocate(piece, {.move = move_always, .context = &moves});
   }
-  EXPECT_EQ(moves, 1 + value.slice_count());
-  for (std::uint64_t i = 0; i < kItems; ++i) {
-    EXPECT_NE(value.count(std::to_string(i)), 0);
-  }
+  EXPECT_EQ(moves, value.slice_count());  // the object and the first image are one block
+  must_have(value, kItems);
   EXPECT_EQ(value.erase("1"), EraseResult::erased);
   EXPECT_EQ(value.shape().deletes, 1);
 }
@@ -52,6 +62,37 @@ TEST(CuckooValue, memory_is_that_of_its_blocks_and_is_freed) {
   {
     const CuckooValue value = make(Layout::mankai);
     EXPECT_EQ(test::engine_memory_use().bytes_in_use - before, value.heap_bytes());
+  }
+  EXPECT_EQ(test::engine_memory_use().bytes_in_use, before);
+}
+
+TEST(CuckooValue, a_loaded_filter_takes_as_much_memory_as_a_created_one) {
+  CuckooValue value = make(Layout::mankai);
+  constexpr std::uint64_t kFew = 500;
+  add_to(value, kFew);
+  const std::size_t before = test::engine_memory_use().bytes_in_use;
+  CuckooValue loaded =
+      CuckooValue::from_image(copy_parts(CuckooValue::kFamily, value.parts()).value().finish()).value();
+  EXPECT_EQ(test::engine_memory_use().bytes_in_use - before, value.heap_bytes());
+  EXPECT_EQ(loaded.heap_bytes(), value.heap_bytes());
+  int moves = 0;
+  for (std::size_t piece = 0; piece < loaded.memory_pieces(); ++piece) {
+    loaded.relocate(piece, {.move = move_always, .context = &moves});
+  }
+  EXPECT_EQ(moves, 1);
+  must_have(loaded, kFew);
+  add_to(loaded, kItems);
+  must_have(loaded, kItems);
+}
+
+TEST(CuckooValue, a_filter_that_was_doubled_leaves_no_memory_behind) {
+  const std::size_t before = test::engine_memory_use().bytes_in_use;
+  {
+    CuckooValue value = make(Layout::mankai, 2);
+    add_to(value, kItems);
+    ASSERT_GT(value.own()->expansions(), 0);
+    EXPECT_EQ(test::engine_memory_use().bytes_in_use - before, value.heap_bytes());
+    must_have(value, kItems);
   }
   EXPECT_EQ(test::engine_memory_use().bytes_in_use, before);
 }
