@@ -522,6 +522,28 @@ TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
 }
 
 // A folder in the place of the file makes a checkpoint fail.
+// Within a batch no checkpoint can be made, and the store's own thread seldom comes between two.
+TEST_F(StoreTest, batches_without_a_pause_do_not_keep_the_journal_from_being_emptied) {
+  constexpr std::uint64_t kLimit = std::uint64_t{16} << 10;
+  constexpr std::size_t kBatch = 1000;
+  constexpr std::size_t kBatches = 200;
+  const Keys keys = numbered_keys(0, kBatches * kBatch);
+  const Views views = views_of(keys);
+  Store store =
+      make("blocked-bloom:keys=10000,fpr=0.001,seed=1", {.durability = Durability::never, .checkpoint_bytes = kLimit});
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    store.begin();
+    most = std::max(most, inspect_store(path()).value().info.journal_bytes);
+    ASSERT_TRUE(store.insert(std::span(views).subspan(i * kBatch, kBatch)));
+    ASSERT_TRUE(store.commit());
+  }
+  EXPECT_LT(most, 2 * kLimit);
+  EXPECT_EQ(store.checkpoint_failure(), std::nullopt);
+  ASSERT_TRUE(store.close());
+  EXPECT_EQ(count_found(Store::open(path()).value().filter(), keys), keys.size());
+}
+
 TEST_F(StoreTest, a_checkpoint_that_fails_is_told_and_made_again) {
   Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
                      {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});
