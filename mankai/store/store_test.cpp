@@ -1,6 +1,9 @@
 #include "mankai/store/store.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/file/file.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/filter/any_filter.hpp"
@@ -21,6 +25,7 @@
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -504,6 +509,57 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
     // After the report and a further change the journal is complete.
     EXPECT_EQ(cut.recovery().reason.find("truncated") != std::string::npos, i == 0) << cut.recovery().reason;
   }
+}
+
+// Copies without the pages that are zeros.
+void copy_sparsely(const std::string& from, const std::string& to) {
+  constexpr std::size_t kPage = 4096;
+  const auto bytes = read_file(from).value();
+  const int file = ::open(to.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes.size())), 0);
+  for (std::size_t at = 0; at < bytes.size(); at += kPage) {
+    const auto page = bytes.bytes().subspan(at, std::min(kPage, bytes.size() - at));
+    if (!is_zero(page)) {
+      ASSERT_EQ(::pwrite(file, page.data(), page.size(), static_cast<off_t>(at)), std::ssize(page));
+    }
+  }
+  ::close(file);
+}
+
+bool has_small_disk_at(const std::string& folder) {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", folder.c_str(), "tmpfs", 0, "size=256k") == 0;
+}
+
+// Goal: a full disk is an error, also where the zeros that end a journal's records are a hole. Method: the records end
+// right before a page of zeros; a child mounts a disk for the copy and fills it.
+TEST_F(StoreTest, a_copy_with_holes_on_a_full_disk_is_an_error) {
+  const std::string disk = path("disk");
+  std::filesystem::create_directory(disk);
+  if (test::in_child([&] { return has_small_disk_at(disk); }) != 0) {
+    GTEST_SKIP() << "needs the right to mount a file system";
+  }
+  constexpr std::uint64_t kPage = 4096;
+  Store store = make("blocked-bloom:keys=1000,fpr=0.001,seed=1", {.durability = Durability::never});
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; end % kPage < kPage - 100; ++i) {
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(i, 1))));
+    end = kFirstRecord + inspect_store(path()).value().info.journal_bytes;
+  }
+  EXPECT_EQ(test::in_child([&] {
+              if (!has_small_disk_at(disk)) {
+                return false;
+              }
+              copy_sparsely(path(), disk + "/filter.mk");
+              copy_sparsely(journal(), disk + "/filter.mk-journal");
+              const std::string page(kPage, 'x');
+              const int rest = ::open((disk + "/rest").c_str(), O_WRONLY | O_CREAT, 0600);
+              while (::write(rest, page.data(), page.size()) > 0) {
+              }
+              const auto opened = Store::open(disk + "/filter.mk");
+              return !opened && opened.error().code == ErrorCode::out_of_space;
+            }),
+            0);
 }
 
 TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
