@@ -209,7 +209,7 @@ void Store::Impl::try_checkpoint(bool is_time) {
     }
     failure = std::move(made.error());
   } catch (const std::bad_alloc&) {
-    failure = Error{.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for a checkpoint"};
+    failure = no_memory().error();  // a commit calls this, too, which has succeeded
   }
   const std::scoped_lock lock(change_mutex_);
   checkpoint_failure_ = std::move(failure);
