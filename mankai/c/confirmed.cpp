@@ -96,6 +96,7 @@ int mankai_confirmed_observe_one(mankai_confirmed* confirmed, const void* key, s
 int mankai_confirmed_commit(mankai_confirmed* confirmed) {
   return change_alone(confirmed, [](mankai_confirmed::Body& body) -> Result<void> {
     MANKAI_TRY(body.failure);
+    body.failure = fail(ErrorCode::out_of_space, "no memory");  // stays if memory runs out
     body.failure = body.seen.commit();
     return body.failure;
   });

@@ -11,7 +11,6 @@
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/options.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/file/new_file.hpp"
 #include "mankai/gate/gate_follower.hpp"
 
 /// The handle of gates. Holds share the gate, since they may outlive the handle.
@@ -236,7 +235,7 @@ int mankai_gate_follower_open(const char* path, const mankai_gate_options* optio
   return open_handle(follower, "follower", [&]() -> Result<std::unique_ptr<mankai_gate_follower>> {
     MANKAI_TRY(check_given(path, "path"));
     MANKAI_ASSIGN(const auto kept, gate_options_of(options, nullptr));
-    MANKAI_ASSIGN(auto opened, GateFollower::open(absolute_path(path), kept));
+    MANKAI_ASSIGN(auto opened, GateFollower::open(path, kept));
     return std::make_unique<mankai_gate_follower>(std::move(opened));
   });
 }

@@ -10,6 +10,7 @@
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/gate/detail/gate_core.hpp"
 #include "mankai/gate/gate_position.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai {
 
@@ -93,13 +94,12 @@ class Gate::Impl {
     const std::lock_guard lock(changing_);
     MANKAI_ASSIGN(auto copy, filter().create_like());
     MANKAI_TRY(copy.merge(filter()));
-    StoreOptions options = options_.store;
-    options.mode = mode;
-    MANKAI_ASSIGN(auto store, Store::create(path, std::move(copy), options, existing));
+    SourcePosition position;
     if (const auto at = core_.position()) {
-      MANKAI_TRY(store.commit(to_text(GatePosition{*at, source_id_, mark_})));
+      MANKAI_ASSIGN(position, SourcePosition::of(to_text(GatePosition{*at, source_id_, mark_})));
     }
-    return store.close();
+    FileCalls* const calls = options_.store.calls;
+    return save_filter(path, copy, existing, mode, position, calls == nullptr ? system_calls() : *calls);
   }
 
   Result<void> close() {

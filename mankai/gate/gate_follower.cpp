@@ -1,8 +1,12 @@
 #include "mankai/gate/gate_follower.hpp"
 
+#include <cstring>
 #include <mutex>
+#include <span>
 #include <utility>
 
+#include "mankai/file/new_file.hpp"
+#include "mankai/file/open_file.hpp"
 #include "mankai/gate/detail/gate_core.hpp"
 #include "mankai/gate/gate_position.hpp"
 #include "mankai/store/filter_file.hpp"
@@ -12,11 +16,14 @@ namespace {
 
 struct Copy {
   AnyFilter filter;
+  FileIdentity file;
   RecoveryReport report;
   std::optional<std::uint64_t> position;
 };
 
 Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
+  // Before the file is read: if it is replaced in between, the next refresh finds another one.
+  MANKAI_ASSIGN(const auto file, identify(path));
   RecoveryReport report;
   MANKAI_ASSIGN(auto filter, open_filter(path, Access::query, options.store.trust, options.store.memory, &report));
   const auto fits = check_is_gate(filter);
@@ -25,21 +32,29 @@ Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
     return std::unexpected((fits ? position.error() : fits.error()).within(path));
   }
   return Copy{.filter = std::move(filter),
+              .file = file,
               .report = std::move(report),
               .position = *position ? std::optional((*position)->position) : std::nullopt};
 }
 
-// Two builds may have the same sequence and position, but never the same seed.
+bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// Another file with the same sequence, position and seed is a checkpoint of this gate, or another gate with a given
+// seed.
 bool is_same(const Copy& a, const Copy& b) {
+  const auto& one = *a.filter.as<CountingBloom>();
+  const auto& other = *b.filter.as<CountingBloom>();
   return a.report.sequence == b.report.sequence && a.report.position == b.report.position &&
-         a.filter.as<CountingBloom>()->hash() == b.filter.as<CountingBloom>()->hash();
+         one.hash() == other.hash() && (a.file == b.file || are_equal(one.cells(), other.cells()));
 }
 
 }  // namespace
 
 struct GateFollower::Impl {
-  Impl(std::string file, const GateOptions& wanted, Copy first)
-      : path(std::move(file)),
+  Impl(const std::string& file, const GateOptions& wanted, Copy first)
+      : path(absolute_path(file)),
         options(wanted),
         copy(std::make_unique<Copy>(std::move(first))),
         core(*copy->filter.as<CountingBloom>(), options.memo_bytes) {
@@ -67,6 +82,7 @@ Result<bool> GateFollower::refresh() {
   const std::lock_guard lock(impl_->refreshing);
   MANKAI_ASSIGN(auto read, read_copy(impl_->path, impl_->options));
   if (is_same(read, *impl_->copy)) {
+    impl_->copy->file = read.file;
     return false;
   }
   auto fresh = std::make_unique<Copy>(std::move(read));

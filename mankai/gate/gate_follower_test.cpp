@@ -65,6 +65,34 @@ TEST_F(GateFollowerTest, another_build_at_the_same_numbers_is_noticed) {
   EXPECT_EQ(follower->refresh(), false);
 }
 
+// With a given seed, only the cells tell two builds apart.
+TEST_F(GateFollowerTest, another_build_with_the_same_seed_is_noticed) {
+  for (const std::string_view key : {"old", "new"}) {
+    auto built = Gate::create({.keys = 2000, .seed = std::array<std::uint64_t, 2>{1, 2}});
+    ASSERT_TRUE(insert(*built, key, 1));
+    ASSERT_TRUE(built->save(path() + "." + std::string(key)));
+  }
+  fs::rename(path() + ".old", path());
+  auto follower = GateFollower::open(path());
+  fs::copy_file(path(), path() + ".copy");
+  fs::rename(path() + ".copy", path());
+  EXPECT_EQ(follower->refresh(), false) << "an equal file";
+  fs::rename(path() + ".new", path());
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("new"));
+}
+
+TEST_F(GateFollowerTest, follows_its_file_after_the_process_has_changed_its_folder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(fs::path(path()).parent_path());
+  auto follower = GateFollower::open("gate.mk");
+  fs::current_path(before);
+  auto gate = Gate::open(path());
+  ASSERT_TRUE(insert(*gate, "a", 1));
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("a"));
+}
+
 TEST_F(GateFollowerTest, a_file_that_went_bad_leaves_what_was_there) {
   {
     auto gate = Gate::open(path());

@@ -14,6 +14,7 @@
 #include "mankai/gate/gate_test_support.hpp"
 #include "mankai/input/source.hpp"
 #include "mankai/store/filter_file.hpp"
+#include "tests/support/failing_calls.hpp"
 #include "tests/support/shared_data.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -136,6 +137,33 @@ TEST_F(GateTest, a_file_keeps_keys_position_and_source) {
   EXPECT_FALSE(gate->maybe("b"));
   EXPECT_TRUE(gate->maybe("c"));
   EXPECT_EQ(gate->facts().keys, 2U);
+}
+
+// Goal: a gate replaces another one with its position, or not at all. Method: each call to the system fails in its
+// turn.
+TEST_F(GateTest, saving_that_fails_leaves_the_gate_that_was_there) {
+  auto old = Gate::create({.keys = 100, .source_id = "shop"});
+  ASSERT_TRUE(insert(*old, "old", 1));
+  for (const test::Failure failure : {test::Failure::io, test::Failure::no_space}) {
+    std::size_t number = 0;
+    for (bool has_failed = true; has_failed; ++number) {
+      ASSERT_LT(number, 200U);
+      ASSERT_TRUE(old->save(path(), Existing::replace));
+      test::FailingCalls calls(system_calls());
+      auto gate = Gate::create({.keys = 100, .source_id = "shop"}, {.store = {.calls = &calls}});
+      ASSERT_TRUE(insert(*gate, "new", 2));
+      calls.fail(failure, number, true);
+      const auto saved = gate->save(path(), Existing::replace);
+      has_failed = calls.has_failed();
+      calls.stop();
+      EXPECT_TRUE(saved.has_value() || has_failed);
+      const auto found = Gate::open(path());
+      ASSERT_TRUE(found.has_value()) << found.error().message() << ", " << calls.failed();
+      EXPECT_EQ(found->position(), found->maybe("new") ? 2U : 1U) << calls.failed();
+      EXPECT_TRUE(found->maybe("new") || (found->maybe("old") && !saved)) << calls.failed();
+    }
+    EXPECT_GT(number, 5U);
+  }
 }
 
 TEST_F(GateTest, what_is_no_gate_is_refused) {

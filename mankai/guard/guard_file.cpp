@@ -76,6 +76,11 @@ Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls&
     MANKAI_ASSIGN(lock, FileLock::acquire(path, calls));
   }
   MANKAI_ASSIGN(auto mapped, map_guard(path, calls));
+  if (mode == Mode::write) {
+    // A rule that is there already is not written again.
+    MANKAI_ASSIGN(const std::string real, resolve_links(path, calls));
+    MANKAI_TRY(sync_folder_of(real, calls));
+  }
   return GuardFile(path, calls, std::move(lock), mapped.stamp, std::move(mapped.guard));
 }
 
@@ -85,6 +90,7 @@ Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> 
     return std::unexpected(valid.error().within(path_));
   }
   Outcomes outcomes;
+  const bool was_saved = std::exchange(is_saved_, false);  // also if memory runs out
   for (const std::string_view rule : rules) {
     const auto changed = make(guard_, rule);
     if (!changed) {
@@ -92,25 +98,41 @@ Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> 
     }
     ++(*changed ? outcomes.changed : outcomes.unchanged);
   }
-  if (outcomes.changed != 0) {
+  if (outcomes.changed != 0 || !was_saved) {
     MANKAI_TRY(save());
   }
+  is_saved_ = true;
   return outcomes;
 }
 
-// Reloads the guard: the rules before the failed one are in guard(), but not in the file.
+// The rules before a failed one are in guard(), but not in the file.
 Error GuardFile::undo(Error why) {
-  auto before = map_guard(path_, *calls_);
+  auto reloaded = reload();
+  return reloaded ? std::move(why) : reloaded.error();
+}
+
+Result<void> GuardFile::reload() {
+  auto before = map_guard(place_, *calls_);
   if (!before) {
-    return before.error();
+    return std::unexpected(before.error());
   }
   guard_ = std::move(before->guard);
-  return why;
+  stamp_ = before->stamp;
+  return {};
 }
 
 Result<void> GuardFile::save(FileMode mode) {
-  MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_, mode));
-  MANKAI_ASSIGN(stamp_, stamp_of(path_, *calls_));
+  is_saved_ = false;
+  auto written = lock_->check_at(place_);
+  if (written) {
+    written = write_file(place_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_, mode);
+  }
+  if (!written) {
+    static_cast<void>(reload());  // what counts is why it was not written
+    return written;
+  }
+  MANKAI_ASSIGN(stamp_, stamp_of(place_, *calls_));
+  is_saved_ = true;
   return {};
 }
 
@@ -159,7 +181,7 @@ Result<void> GuardFile::replace(Guard guard, FileMode mode) {
 }
 
 Result<bool> GuardFile::is_replaced() const {
-  MANKAI_ASSIGN(const auto now, stamp_of(path_, *calls_));
+  MANKAI_ASSIGN(const auto now, stamp_of(place_, *calls_));
   return now != stamp_;
 }
 

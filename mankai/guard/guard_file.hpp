@@ -36,11 +36,13 @@ class GuardFile {
   /// Fails unless the file is regular, and empty or a (possibly corrupt) guard: `write` must not replace a list by
   /// mistake. Errors: invalid_argument; not_found; io.
   [[nodiscard]] static Result<void> check_replaceable(const std::string& path, FileCalls& calls = system_calls());
-  /// Maps the file and checks all of it. Errors: as Guard::from_region, with the path; not_found; io; locked.
+  /// Maps the file and checks all of it. To write, returns when its name is on disk, which the last writer may have
+  /// ended before. Errors: as Guard::from_region, with the path; not_found; io; locked.
   [[nodiscard]] static Result<GuardFile> open(const std::string& path, Mode mode = Mode::read,
                                               FileCalls& calls = system_calls());
 
   [[nodiscard]] const Guard& guard() const noexcept { return guard_; }
+  /// As it was given to open().
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   struct Outcomes {
@@ -49,8 +51,9 @@ class GuardFile {
   };
 
   /// As the functions of Guard, for many rules; writes the file if anything changes. Calls `tell` per rule before that.
-  /// Errors: invalid_argument for an invalid rule and corrupt for a digest collision, without any change; io,
-  /// out_of_space: open the file again to see its content. Pre: mode write; `tell` does not throw.
+  /// Errors: invalid_argument for an invalid rule and corrupt for a digest collision, without any change; io, also if
+  /// another file was moved to the path; out_of_space. After these two guard() is read from the file again, and the
+  /// next of these calls writes the file even if it changes nothing. Pre: mode write; `tell` does not throw.
   [[nodiscard]] Result<Outcomes> add(std::span<const std::string_view> rules, std::uint64_t id = 0);
   [[nodiscard]] Result<Outcomes> remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
                                         const std::function<void(std::string_view, RemoveOutcome)>& tell = {});
@@ -67,19 +70,27 @@ class GuardFile {
   [[nodiscard]] Result<bool> is_replaced() const;
 
  private:
-  GuardFile(std::string path, FileCalls& calls, std::optional<FileLock> lock, FileStamp stamp, Guard guard)
-      : path_(std::move(path)), calls_(&calls), lock_(std::move(lock)), stamp_(stamp), guard_(std::move(guard)) {}
+  GuardFile(const std::string& path, FileCalls& calls, std::optional<FileLock> lock, FileStamp stamp, Guard guard)
+      : path_(path),
+        place_(absolute_path(path)),
+        calls_(&calls),
+        lock_(std::move(lock)),
+        stamp_(stamp),
+        guard_(std::move(guard)) {}
 
   using Change = std::function<Result<bool>(Guard&, std::string_view)>;
   [[nodiscard]] Result<Outcomes> change(std::span<const std::string_view> rules, const Change& make);
   [[nodiscard]] Error undo(Error why);
+  [[nodiscard]] Result<void> reload();
   [[nodiscard]] Result<void> save(FileMode mode = {});
 
   std::string path_;
+  std::string place_;  ///< the same path, also after the process has changed its folder
   FileCalls* calls_;
   std::optional<FileLock> lock_;
   FileStamp stamp_;
   Guard guard_;
+  bool is_saved_ = true;  ///< the disk is known to have guard_
 };
 
 }  // namespace mankai

@@ -195,16 +195,17 @@ class DigestLog::Impl {
 
   void add(WideDigest digest) { recent_.add(digest); }
 
-  [[nodiscard]] Result<void> commit() { return failure_ ? fail_again() : remember(commit_added()); }
+  [[nodiscard]] Result<void> commit() {
+    return unless_failed([this] { return commit_added(); });
+  }
 
-  [[nodiscard]] Result<void> sync() { return failure_ ? fail_again() : remember(sync_batches()); }
+  [[nodiscard]] Result<void> sync() {
+    return unless_failed([this] { return sync_batches(); });
+  }
 
   // A batch records what was durable before it; only the first page can reveal a truncated file.
   [[nodiscard]] Result<void> close() {
-    if (failure_) {
-      return fail_again();
-    }
-    return header_.durable == digests_committed() ? Result<void>{} : remember(write_anew(header_));
+    return unless_failed([this] { return is_as_closed() ? Result<void>{} : write_anew(header_); });
   }
 
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
@@ -264,11 +265,23 @@ class DigestLog::Impl {
   [[nodiscard]] Result<void> load() {
     MANKAI_TRY(load_contents());
     MANKAI_TRY(detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_));
-    MANKAI_TRY(remove_retired());
-    MANKAI_TRY(remove_if_there(detail::new_digest_run_path(path_)));
     dropped_bytes_ = file_.size() - end_;
-    return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
+    MANKAI_TRY(settle());
+    MANKAI_TRY(remove_retired());
+    return remove_if_there(detail::new_digest_run_path(path_));
   }
+
+  // The last writer may have ended before the disk had the file's name, without which runs that it retired are needed.
+  // Or a sync failed: the system does not try again to write what the disk then lacks, and the next sync succeeds.
+  [[nodiscard]] Result<void> settle() {
+    if (dropped_bytes_ != 0 || !is_as_closed()) {
+      return write_anew(header_);
+    }
+    return sync_folder_of(path_, *calls_);
+  }
+
+  /// Whether the file is as close() writes it, or as a new one.
+  [[nodiscard]] bool is_as_closed() const noexcept { return header_.durable == digests_committed(); }
 
   // Loads batches up to the first incomplete one.
   [[nodiscard]] Result<void> load_batches() {
@@ -364,14 +377,22 @@ class DigestLog::Impl {
     return {};
   }
 
-  // After an error the state of the file is unknown, so further writes could contradict it.
-  [[nodiscard]] Result<void> remember(Result<void> done) {
-    if (!done) {
+  // Returns work(). After an error, or if memory runs out, the state of the file is unknown, so further writes could
+  // contradict it.
+  template <class Work>
+  [[nodiscard]] Result<void> unless_failed(const Work& work) {
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory"};  // so short that it takes none
+    auto done = work();
+    if (done) {
+      failure_.reset();
+    } else {
       failure_ = done.error();
     }
     return done;
   }
-  [[nodiscard]] Result<void> fail_again() const { return std::unexpected(*failure_); }
 
   [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
 

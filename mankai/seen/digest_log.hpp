@@ -67,9 +67,9 @@ struct DigestLogFacts {
 /// Threads: one at a time.
 class DigestLog {
  public:
-  /// Opens and checks a log, or creates it if it is missing. Errors: locked; corrupt; unsupported_version; io;
-  /// not_found, also if a run is missing; invalid_argument if a run of another log has a name that this log needs;
-  /// out_of_space.
+  /// Opens and checks a log, or creates it if it is missing. If the last writer did not close it, rewrites it, so that
+  /// the disk has all of it. Errors: locked; corrupt; unsupported_version; io; not_found, also if a run is missing;
+  /// invalid_argument if a run of another log has a name that this log needs; out_of_space.
   [[nodiscard]] static Result<DigestLog> open(const std::string& path, const DigestLogKeys& if_new,
                                               const DigestLogOptions& options = {});
 
@@ -86,7 +86,7 @@ class DigestLog {
   void add(WideDigest digest);
   /// Commits the added digests as one batch, which a crash keeps or drops as a whole. Sometimes also makes a run.
   /// Errors: io; out_of_space; invalid_argument as open. After an error earlier commits are safe, but every later call
-  /// returns the same error and writes nothing.
+  /// returns the same error and writes nothing; after std::bad_alloc out_of_space.
   [[nodiscard]] Result<void> commit();
   /// Makes everything committed survive power loss. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();

@@ -72,8 +72,9 @@ Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trus
   return std::move(loaded.filter);
 }
 
-Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing, FileMode mode) {
-  return detail::make_store(path, filter, existing, {}, system_calls(), mode);
+Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing, FileMode mode,
+                         const SourcePosition& position, FileCalls& calls) {
+  return detail::make_store(path, filter, existing, {.position = position}, calls, mode);
 }
 
 Result<InspectedStore> inspect_store(const std::string& path, Trust trust) {

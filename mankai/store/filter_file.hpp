@@ -37,12 +37,13 @@ struct RecoveryReport {
 [[nodiscard]] Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust = Trust::checked,
                                             const Memory& memory = system_memory(), RecoveryReport* report = nullptr);
 
-/// Writes a filter to a file, completely or not at all: a new, closed store without changes. The journal of a store
-/// that it replaces is removed. Errors: invalid_argument if the file or a journal of its name exists and `existing`
-/// refuses that; locked if a writer has the file open; io, also for a file that is not regular or not writable;
-/// out_of_space.
+/// Writes a filter to a file, completely or not at all: a new, closed store without changes, at this position of its
+/// source. The journal of a store that it replaces is removed. Errors: invalid_argument if the file or a journal of its
+/// name exists and `existing` refuses that; locked if a writer has the file open; io, also for a file that is not
+/// regular or not writable; out_of_space.
 [[nodiscard]] Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing,
-                                       FileMode mode = {});
+                                       FileMode mode = {}, const SourcePosition& position = {},
+                                       FileCalls& calls = system_calls());
 
 /// What a filter's files hold besides the filter.
 struct StoreInfo {

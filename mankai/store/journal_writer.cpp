@@ -81,13 +81,13 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
 
 // Bytes after the valid records must never look like their continuation, and zeros must end the records at all times.
 Result<void> JournalWriter::cut() {
-  const auto rest = file_.bytes().subspan(static_cast<std::size_t>(end_));
-  const auto room = rest.first(std::min<std::size_t>(rest.size(), kCommitRoom));
-  std::ranges::fill(room, std::byte{0});
+  // Not through the mapping: in a copy that was made without its zeros they are a hole, which a full disk cannot fill.
+  const std::uint64_t until = std::min<std::uint64_t>(file_.bytes().size(), end_ + kCommitRoom);
+  MANKAI_TRY(file_.write_zeros(end_, until));
   // A superblock that the disk lacks may move the start of the records forward: the disk's last one would then
   // point after the end.
   MANKAI_TRY(sync());
-  MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
+  MANKAI_TRY(file_.truncate(static_cast<std::size_t>(until)));
   allocated_until_ = room_until_ = end_;
   has_holes_ = true;
   return reserve(0);

@@ -155,6 +155,7 @@ class Store {
   /// are in the file only after the commit. No checkpoint is made before.
   void begin(BatchMode mode = BatchMode::journaled);
   /// Commits the batch, with the position of the source if one is given. Outside a batch it commits only the position.
+  /// Makes a checkpoint if one is overdue because batches follow each other without a pause.
   /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After io or out_of_space a journaled batch is
   /// still open, unless only its sync failed; after that of an in-memory batch the store refuses further changes.
   /// sequence() says whether the batch was committed.

@@ -1,6 +1,9 @@
 #include "mankai/store/store.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/file/file.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/filter/any_filter.hpp"
@@ -21,6 +25,7 @@
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store_footer_format.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -384,6 +389,23 @@ TEST_F(StoreTest, what_a_killed_writer_left_is_replayed_exactly) {
   EXPECT_EQ(again.position().view(), "offset 5050");
 }
 
+// A search for room in a full cuckoo filter is shorter after one that failed, which the image does not say.
+TEST_F(StoreTest, a_replay_fills_a_full_filter_as_its_writer_did) {
+  constexpr std::size_t kKeys = 2000;
+  const std::string spec = "cuckoo:keys=2000,growth=0,seed=1";
+  AnyFilter full = create_filter(parse_spec(spec).value()).value();
+  ASSERT_TRUE(full.insert(views_of(numbered_keys(0, kKeys))));
+  Store store = make(spec, {.durability = Durability::never});
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(kKeys, 100))));
+  ASSERT_TRUE(store.merge(full));
+  for (std::size_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(store.checkpoint());
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(2 * kKeys + 10 * i, 10))));
+    keep_as_killed("killed.mk");
+    EXPECT_EQ(bytes_of(Store::open(path("killed.mk")).value().filter()), bytes_of(store.filter())) << i;
+  }
+}
+
 TEST_F(StoreTest, a_batch_that_was_not_committed_is_gone) {
   Store store = make();
   ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
@@ -489,6 +511,57 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
   }
 }
 
+// Copies without the pages that are zeros.
+void copy_sparsely(const std::string& from, const std::string& to) {
+  constexpr std::size_t kPage = 4096;
+  const auto bytes = read_file(from).value();
+  const int file = ::open(to.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes.size())), 0);
+  for (std::size_t at = 0; at < bytes.size(); at += kPage) {
+    const auto page = bytes.bytes().subspan(at, std::min(kPage, bytes.size() - at));
+    if (!is_zero(page)) {
+      ASSERT_EQ(::pwrite(file, page.data(), page.size(), static_cast<off_t>(at)), std::ssize(page));
+    }
+  }
+  ::close(file);
+}
+
+bool has_small_disk_at(const std::string& folder) {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", folder.c_str(), "tmpfs", 0, "size=256k") == 0;
+}
+
+// Goal: a full disk is an error, also where the zeros that end a journal's records are a hole. Method: the records end
+// right before a page of zeros; a child mounts a disk for the copy and fills it.
+TEST_F(StoreTest, a_copy_with_holes_on_a_full_disk_is_an_error) {
+  const std::string disk = path("disk");
+  std::filesystem::create_directory(disk);
+  if (test::in_child([&] { return has_small_disk_at(disk); }) != 0) {
+    GTEST_SKIP() << "needs the right to mount a file system";
+  }
+  constexpr std::uint64_t kPage = 4096;
+  Store store = make("blocked-bloom:keys=1000,fpr=0.001,seed=1", {.durability = Durability::never});
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; end % kPage < kPage - 100; ++i) {
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(i, 1))));
+    end = kFirstRecord + inspect_store(path()).value().info.journal_bytes;
+  }
+  EXPECT_EQ(test::in_child([&] {
+              if (!has_small_disk_at(disk)) {
+                return false;
+              }
+              copy_sparsely(path(), disk + "/filter.mk");
+              copy_sparsely(journal(), disk + "/filter.mk-journal");
+              const std::string page(kPage, 'x');
+              const int rest = ::open((disk + "/rest").c_str(), O_WRONLY | O_CREAT, 0600);
+              while (::write(rest, page.data(), page.size()) > 0) {
+              }
+              const auto opened = Store::open(disk + "/filter.mk");
+              return !opened && opened.error().code == ErrorCode::out_of_space;
+            }),
+            0);
+}
+
 TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
   auto filter = create_filter(parse_spec("counting-bloom:keys=1000,fpr=0.01").value()).value();
   ASSERT_TRUE(write_file(path(), bytes_of(filter), Existing::refuse));
@@ -522,6 +595,28 @@ TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
 }
 
 // A folder in the place of the file makes a checkpoint fail.
+// Within a batch no checkpoint can be made, and the store's own thread seldom comes between two.
+TEST_F(StoreTest, batches_without_a_pause_do_not_keep_the_journal_from_being_emptied) {
+  constexpr std::uint64_t kLimit = std::uint64_t{16} << 10;
+  constexpr std::size_t kBatch = 1000;
+  constexpr std::size_t kBatches = 200;
+  const Keys keys = numbered_keys(0, kBatches * kBatch);
+  const Views views = views_of(keys);
+  Store store =
+      make("blocked-bloom:keys=10000,fpr=0.001,seed=1", {.durability = Durability::never, .checkpoint_bytes = kLimit});
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    store.begin();
+    most = std::max(most, inspect_store(path()).value().info.journal_bytes);
+    ASSERT_TRUE(store.insert(std::span(views).subspan(i * kBatch, kBatch)));
+    ASSERT_TRUE(store.commit());
+  }
+  EXPECT_LT(most, 2 * kLimit);
+  EXPECT_EQ(store.checkpoint_failure(), std::nullopt);
+  ASSERT_TRUE(store.close());
+  EXPECT_EQ(count_found(Store::open(path()).value().filter(), keys), keys.size());
+}
+
 TEST_F(StoreTest, a_checkpoint_that_fails_is_told_and_made_again) {
   Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
                      {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});

@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mankai/seen/detail/digest_run.hpp"
@@ -194,6 +196,80 @@ TEST(DigestLogCrash, batches_are_as_promised_at_every_moment) {
     }
     EXPECT_GT(disks * kMomentStep, 500U);
   }
+}
+
+// The second writer of a log, which adds a batch, after any that the first one may have left.
+struct Second {
+  std::size_t batches = 0;    ///< those that it found, and its own
+  std::size_t synced_at = 0;  ///< when its sync returned
+  std::unique_ptr<SimulatedDisk> disk;
+};
+
+std::optional<Second> continued(std::unique_ptr<SimulatedDisk> found, const Shape& shape) {
+  auto log = open(*found, shape);
+  const auto batches = log ? batches_of(*log, shape) : std::nullopt;
+  if (!batches) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < shape.batch; ++i) {
+    log->add(digest_of(shape, *batches, i));
+  }
+  if (!log->commit() || !log->sync()) {
+    return std::nullopt;
+  }
+  return Second{.batches = *batches + 1, .synced_at = found->moment(), .disk = std::move(found)};
+}
+
+// Goal: what a process that was killed left unsynchronized does no harm to the next one. Method: the process ends at
+// any moment, another one continues, and the machine ends at any moment of that, or after it.
+TEST(DigestLogCrash, a_power_loss_after_a_killed_writer_loses_nothing_that_was_synced) {
+  SimulatedDisk disk("/disk");
+  Workload workload(disk, kSmall);
+  const std::size_t first = disk.moment();
+  workload.run(3, 14);
+  std::size_t tried = 0;
+  for (DiskWalk walk(disk); !walk.is_at_end(); walk.step()) {
+    if (walk.moment() < first || walk.moment() % kMomentStep != 0) {
+      continue;
+    }
+    auto second = continued(walk.process_ends(walk.moment()), kSmall);
+    ASSERT_TRUE(second.has_value()) << walk.moment();
+    const std::size_t before = workload.synced_at(walk.moment());
+    for (DiskWalk again(*second->disk);; again.step()) {
+      const std::size_t least = again.moment() < second->synced_at ? before : second->batches;
+      for (const Loss loss : kLosses) {
+        ++tried;
+        EXPECT_TRUE(is_right(*again.machine_ends(loss, tried), kSmall, least, second->batches))
+            << walk.moment() << ", " << again.moment();
+      }
+      if (again.is_at_end()) {
+        break;
+      }
+    }
+  }
+  EXPECT_GT(tried * kMomentStep, 1000U);
+}
+
+// A failed sync is reported once: the system takes what was to be written for written.
+TEST(DigestLogCrash, what_a_failed_sync_did_not_write_is_written_by_the_next_writer) {
+  SimulatedDisk disk("/disk");
+  {
+    auto log = open(disk, kSmall);
+    for (std::size_t i = 0; i < kSmall.batch; ++i) {
+      log->add(digest_of(kSmall, 0, i));
+    }
+    ASSERT_TRUE(log->commit());
+    disk.decide_syncs([](const SyncCall& /*call*/) { return SimulatedDisk::Fate::failed; });
+    EXPECT_EQ(log->sync().error().code, ErrorCode::io);
+    disk.decide_syncs({});
+  }
+  auto log = open(disk, kSmall);
+  ASSERT_TRUE(log && log->sync());
+  DiskWalk walk(disk);
+  while (!walk.is_at_end()) {
+    walk.step();
+  }
+  EXPECT_TRUE(is_right(*walk.machine_ends(Loss::all, 0), kSmall, 1, 1));
 }
 
 // A log that is being made is there whole, or not at all.

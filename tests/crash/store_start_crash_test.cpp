@@ -225,6 +225,35 @@ TEST(StoreStart, what_opens_with_a_stale_copy_of_the_footer_never_loses_the_new_
   try_opening(*disk, first, options, "a stale copy of the footer");
 }
 
+// Goal: nor do they if a process was killed while it marked the file, so that the disk may lack the copy that counts.
+// Method: the process ends at each moment of closing, and the machine at each moment of the next one's opening.
+TEST(StoreStart, what_opens_after_a_mark_that_was_cut_short_never_loses_both_copies_of_the_footer) {
+  constexpr std::uint64_t kDrawn = 400;
+  SimulatedDisk disk;
+  disk.tear_sectors(kStorePath);
+  const StoreOptions options{.durability = Durability::never, .calls = &disk};
+  Store store = Store::create(kStorePath, filter_of(kSpec), options).value();
+  ASSERT_TRUE(store.insert(std::vector<std::string_view>{"a"}));
+  ASSERT_TRUE(store.checkpoint());
+  const std::size_t first = disk.moment();
+  ASSERT_TRUE(store.close());
+  for (DiskWalk walk(disk); !walk.is_at_end(); walk.step()) {
+    if (walk.moment() < first) {
+      continue;
+    }
+    const auto found = walk.process_ends(0);
+    found->tear_sectors(kStorePath);
+    ASSERT_TRUE(Store::open(kStorePath, {.durability = Durability::never, .calls = found.get()}).has_value());
+    std::size_t lost = 0;
+    for (DiskWalk again(*found); !again.is_at_end(); again.step()) {
+      for (std::uint64_t seed = 0; seed < kDrawn; ++seed) {
+        lost += read_store(*again.machine_ends(Loss::some, seed)) ? 0U : 1U;
+      }
+    }
+    EXPECT_EQ(lost, 0U) << walk.moment() - first;
+  }
+}
+
 // Batches of several windows, for which the journal grows: all of the keys are there, or none.
 TEST(StoreStart, long_batches_are_there_as_a_whole) {
   constexpr std::size_t kKeys = 11'000;

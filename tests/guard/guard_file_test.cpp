@@ -15,6 +15,7 @@
 #include "mankai/guard/guard_format.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "tests/support/failing_calls.hpp"
+#include "tests/support/simulated_disk.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace mankai {
@@ -148,6 +149,29 @@ TEST_F(GuardFileTest, has_one_writer_and_readers_beside_it) {
   EXPECT_EQ(GuardFile::write(path_, reader.guard(), Existing::refuse).error().code, ErrorCode::invalid_argument);
 }
 
+TEST_F(GuardFileTest, is_the_same_file_after_the_process_has_changed_its_folder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  GuardFile writer = GuardFile::open("blocked.mkg", GuardFile::Mode::write).value();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(writer.add(Rules{"a.example"}).value().changed, 1U);
+  EXPECT_EQ(answer("a.example"), Answer::blocked);
+  EXPECT_FALSE(writer.is_replaced().value());
+}
+
+TEST_F(GuardFileTest, does_not_replace_a_file_that_was_moved_to_its_path) {
+  GuardFile writer = GuardFile::open(path_, GuardFile::Mode::write).value();
+  Guard other = Guard::create().value();
+  ASSERT_TRUE(other.add("other.example").value());
+  ASSERT_TRUE(GuardFile::write(folder_.file("other.mkg"), other, Existing::refuse).has_value());
+  std::filesystem::rename(folder_.file("other.mkg"), path_);
+  const auto added = writer.add(Rules{"a.example"});
+  ASSERT_FALSE(added.has_value());
+  EXPECT_EQ(added.error().code, ErrorCode::io);
+  EXPECT_NE(added.error().detail.find("replaced by another file"), std::string::npos) << added.error().detail;
+  EXPECT_EQ(answer("other.example"), Answer::blocked);
+}
+
 TEST_F(GuardFileTest, that_is_none_is_refused_with_its_name) {
   const auto missing = GuardFile::open(folder_.file("none"));
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
@@ -179,6 +203,9 @@ TEST_F(GuardFileTest, is_whole_after_any_call_that_fails) {
       EXPECT_EQ(files(), 1U) << calls.failed();
       if (added && now == Answer::blocked) {
         EXPECT_EQ(file.remove(Rules{rule}, {}).value().changed, 1U);
+      } else {
+        EXPECT_TRUE(file.add(Rules{rule}).has_value()) << calls.failed();
+        EXPECT_EQ(answer(rule), Answer::blocked) << calls.failed();
       }
     }
   }
@@ -194,6 +221,38 @@ TEST_F(GuardFileTest, opening_reports_any_call_that_fails) {
     is_done = !calls.has_failed();
     EXPECT_EQ(file.has_value(), is_done) << calls.failed();
   }
+}
+
+Answer answer_on(FileCalls& disk, const std::string& path, std::string_view url) {
+  GuardScratch scratch;
+  return GuardFile::open(path, GuardFile::Mode::read, disk).value().guard().check(url, scratch).answer;
+}
+
+// Goal: a change is on the disk when its call returns, also if a writer that was killed has made it. Method: a writer
+// ends at any moment, the next one adds the same rule, and then the power fails.
+TEST(GuardFileCrash, a_rule_that_a_killed_writer_added_is_on_the_disk_once_it_was_added_again) {
+  const std::string path = "/disk/blocked.mkg";
+  test::SimulatedDisk disk("/disk");
+  ASSERT_TRUE(GuardFile::write(path, Guard::create().value(), Existing::refuse, disk).has_value());
+  const std::size_t begun = disk.moment();
+  ASSERT_TRUE(GuardFile::open(path, GuardFile::Mode::write, disk)->add(Rules{"a.example"}).has_value());
+  std::size_t unchanged = 0;
+  for (test::DiskWalk walk(disk); !walk.is_at_end();) {
+    walk.step();
+    if (walk.moment() < begun) {
+      continue;
+    }
+    const auto found = walk.process_ends(0);
+    unchanged += GuardFile::open(path, GuardFile::Mode::write, *found)->add(Rules{"a.example"}).value().unchanged;
+    test::DiskWalk again(*found);
+    while (!again.is_at_end()) {
+      again.step();
+    }
+    for (const test::Loss loss : test::kLosses) {
+      EXPECT_EQ(answer_on(*again.machine_ends(loss, 1), path, "a.example"), Answer::blocked) << walk.moment();
+    }
+  }
+  EXPECT_GT(unchanged, 1U) << "before and after the name was on the disk";
 }
 
 }  // namespace

@@ -151,6 +151,12 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   [[nodiscard]] Added insert(Digest digest, std::uint64_t until, bool may_take_slot) noexcept;
   /// Lets the next insertion search for room as widely as if none had failed before.
   void expect_room() noexcept { is_full_ = false; }
+  /// As FilterBase's. From here on this table and one opened from its image search for room alike: a store that
+  /// replays its journal after a crash makes the same table.
+  [[nodiscard]] std::span<const std::byte> seal() noexcept {
+    expect_room();
+    return FlatFilter::seal();
+  }
   /// Raises the expiry of a present key to at least `until`; returns false for an absent one.
   bool refresh(Digest digest, std::uint64_t until) noexcept;
   /// Result of `erase`, and the expiry of the removed unit.

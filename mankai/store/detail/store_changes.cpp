@@ -231,7 +231,12 @@ Result<void> Store::Impl::commit_journaled(std::string_view position, std::uniqu
   MANKAI_TRY(start_writing());
   MANKAI_TRY(append_commit(position));
   is_in_batch_ = false;
+  // If each batch begins as soon as the last one is committed, the store's thread finds no moment between two.
+  const bool is_overdue = is_over_limit(journal_->record_bytes_held() / kPatience);
   lock.unlock();
+  if (is_overdue) {
+    try_checkpoint(false);
+  }
   return options_.durability == Durability::always ? sync() : Result<void>{};
 }
 

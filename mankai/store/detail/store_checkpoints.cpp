@@ -12,11 +12,8 @@ constexpr std::uint64_t kDefaultCheckpointBytes = std::uint64_t{64} << 20;
 /// A checkpoint concurrent with changes copies the image; for larger images changes wait until the checkpoint is
 /// written.
 constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{4} << 30;
-/// A journal whose front cannot be released to the file system restarts only if changes pause. If it gets this many
-/// times longer than its limit, changes wait for a checkpoint.
-constexpr std::uint64_t kPatience = 2;
-/// Otherwise offsets grow up to this limit. A program that copies the journal without knowledge of holes reads as many
-/// zeros.
+/// Offsets in a journal whose front can be released grow up to this limit. A program that copies the journal without
+/// knowledge of holes reads as many zeros.
 constexpr std::uint64_t kMaxJournalEnd = std::uint64_t{16} << 30;
 
 Result<Region> copy_of(std::span<const std::span<const std::byte>> parts, const Memory& memory) {
@@ -212,7 +209,7 @@ void Store::Impl::try_checkpoint(bool is_time) {
     }
     failure = std::move(made.error());
   } catch (const std::bad_alloc&) {
-    failure = Error{.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for a checkpoint"};
+    failure = no_memory().error();  // a commit calls this, too, which has succeeded
   }
   const std::scoped_lock lock(change_mutex_);
   checkpoint_failure_ = std::move(failure);

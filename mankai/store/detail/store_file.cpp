@@ -105,6 +105,8 @@ Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFoot
 // stale, the other copy is written.
 Result<void> write_again(const OpenFile& file, FoundFooter& found) {
   if (found.is_other_copy_stale) {
+    // The last writer may have ended between writing the current copy and its sync.
+    MANKAI_TRY(file.sync());
     return refresh_footer(file, found.footer);
   }
   const FooterBytes bytes = bytes_of(found.footer);

@@ -105,6 +105,11 @@ class Store::Impl {
     bool is_synced = false;     ///< the disk is known to have the journal up to its end
   };
 
+  /// How many times longer than its limit a journal may get before changes wait for a checkpoint: one whose front
+  /// cannot be released to the file system, which restarts only if changes pause, and one of batches that follow each
+  /// other without a pause.
+  static constexpr std::uint64_t kPatience = 2;
+
   /// So short that it takes no memory itself.
   [[nodiscard]] static std::unexpected<Error> no_memory() { return fail(ErrorCode::out_of_space, "no memory"); }
 
