@@ -64,6 +64,7 @@ Memory CuckooValue::memory_with_object() noexcept {
 }
 
 CuckooValue CuckooValue::settled(Cuckoo filter, const State& state, std::byte* block) {
+  static_assert(alignof(Own) <= alignof(std::uint64_t));  // an image consists of words of 64 bits
   const std::size_t bytes = filter.slice(0).image_bytes();
   filter.settle({block, bytes}, engine_memory());
   return CuckooValue(
