@@ -115,6 +115,24 @@ TEST(CuckooValue, a_loaded_filter_takes_as_much_memory_as_a_created_one) {
   must_have(loaded, kItems);
 }
 
+TEST(CuckooValue, a_loaded_filter_that_is_compacted_frees_the_sub_filters) {
+  CuckooValue value = make(Layout::mankai);
+  add_to(value, kItems);
+  const std::size_t before = test::engine_memory_use().bytes_in_use;
+  CuckooValue loaded =
+      CuckooValue::from_image(copy_parts(CuckooValue::kFamily, value.parts()).value().finish()).value();
+  constexpr std::uint64_t kFew = 500;
+  for (std::uint64_t i = kFew; i < kItems; ++i) {
+    EXPECT_EQ(loaded.erase(std::to_string(i)), EraseResult::erased) << i;
+  }
+  loaded.compact();
+  ASSERT_EQ(loaded.slice_count(), 1);
+  EXPECT_EQ(test::engine_memory_use().bytes_in_use - before, loaded.heap_bytes());
+  must_have(loaded, kFew);
+  add_to(loaded, kItems);
+  must_have(loaded, kItems);
+}
+
 TEST(CuckooValue, a_filter_that_was_doubled_leaves_no_memory_behind) {
   const std::size_t before = test::engine_memory_use().bytes_in_use;
   {
