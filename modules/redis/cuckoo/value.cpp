@@ -64,6 +64,7 @@ Memory CuckooValue::memory_with_object() noexcept {
 }
 
 CuckooValue CuckooValue::settled(Cuckoo filter, const State& state, std::byte* block) {
+  static_assert(alignof(Own) <= alignof(std::uint64_t));  // an image consists of words of 64 bits
   const std::size_t bytes = filter.slice(0).image_bytes();
   filter.settle({block, bytes}, engine_memory());
   return CuckooValue(
@@ -160,8 +161,16 @@ void CuckooValue::compact() noexcept {
     return;
   }
   Own& held = *std::get<OwnPointer>(filter_);
+  const std::size_t before = held.filter.slice_count();
   held.filter.compact();
   held.state.deleted = 0;
+  // The image that it was loaded from contains the dropped sub-filters, too.
+  if (held.image_bytes == 0 && held.filter.growth_factor() < 2 && before > 1 && held.filter.slice_count() == 1) {
+    const Memory memory = memory_with_object();
+    if (void* place = memory.allocate(memory.context, held.filter.slice(0).image_bytes()); place != nullptr) {
+      *this = settled(std::move(held.filter), held.state, static_cast<std::byte*>(place));
+    }
+  }
 }
 
 CuckooShape CuckooValue::shape() const noexcept {
