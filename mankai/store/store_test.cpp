@@ -594,7 +594,6 @@ TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
   }
 }
 
-// A folder in the place of the file makes a checkpoint fail.
 // Within a batch no checkpoint can be made, and the store's own thread seldom comes between two.
 TEST_F(StoreTest, batches_without_a_pause_do_not_keep_the_journal_from_being_emptied) {
   constexpr std::uint64_t kLimit = std::uint64_t{16} << 10;
@@ -617,6 +616,7 @@ TEST_F(StoreTest, batches_without_a_pause_do_not_keep_the_journal_from_being_emp
   EXPECT_EQ(count_found(Store::open(path()).value().filter(), keys), keys.size());
 }
 
+// A folder in the place of the file makes a checkpoint fail.
 TEST_F(StoreTest, a_checkpoint_that_fails_is_told_and_made_again) {
   Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
                      {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});
