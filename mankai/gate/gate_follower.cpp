@@ -16,14 +16,14 @@ namespace {
 
 struct Copy {
   AnyFilter filter;
-  FileIdentity file;
+  FileStamp file;
   RecoveryReport report;
   std::optional<std::uint64_t> position;
 };
 
 Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
   // Before the file is read: if it is replaced in between, the next refresh finds another one.
-  MANKAI_ASSIGN(const auto file, identify(path));
+  MANKAI_ASSIGN(const auto file, stamp_of(path));
   RecoveryReport report;
   MANKAI_ASSIGN(auto filter, open_filter(path, Access::query, options.store.trust, options.store.memory, &report));
   const auto fits = check_is_gate(filter);
@@ -41,7 +41,7 @@ bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) noexc
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// Another file with the same sequence, position and seed is a checkpoint of this gate, or another gate with a given
+// A changed file with the same sequence, position and seed is a checkpoint of this gate, or another gate with a given
 // seed.
 bool is_same(const Copy& a, const Copy& b) {
   const auto& one = *a.filter.as<CountingBloom>();

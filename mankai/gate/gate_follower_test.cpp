@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -78,6 +79,26 @@ TEST_F(GateFollowerTest, another_build_with_the_same_seed_is_noticed) {
   fs::rename(path() + ".copy", path());
   EXPECT_EQ(follower->refresh(), false) << "an equal file";
   fs::rename(path() + ".new", path());
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("new"));
+}
+
+// A file system may give a file the inode number of a removed one.
+TEST_F(GateFollowerTest, another_build_with_the_inode_number_of_an_equal_file_is_noticed) {
+  const auto save = [&](std::string_view key, const std::string& file) {
+    auto built = Gate::create({.keys = 2000, .seed = std::array<std::uint64_t, 2>{1, 2}});
+    ASSERT_TRUE(insert(*built, key, 1));
+    ASSERT_TRUE(built->save(file, Existing::replace));
+  };
+  save("old", path());
+  auto follower = GateFollower::open(path());
+  save("old", path());
+  EXPECT_EQ(follower->refresh(), false);
+  save("new", path() + ".new");
+  const auto before = fs::last_write_time(path());
+  std::fstream(path(), std::ios::in | std::ios::out | std::ios::binary)
+      << std::ifstream(path() + ".new", std::ios::binary).rdbuf();
+  fs::last_write_time(path(), before + std::chrono::seconds(1));
   EXPECT_EQ(follower->refresh(), true);
   EXPECT_TRUE(follower->maybe("new"));
 }

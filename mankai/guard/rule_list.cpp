@@ -250,7 +250,8 @@ void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter
 }
 
 std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, bool is_exception) {
-  const bool is_about_port = is_exception && entry.may_have_port;
+  // An escape may hide a port ("a.example%3A81"), and so may a backslash.
+  const bool is_about_port = is_exception && !detail::is_plain_name(entry.text);
   if ((!is_about_port && !entry.may_be_single_label) || !detail::canonicalize_rule(entry.text, url_)) {
     return {};
   }

@@ -309,6 +309,9 @@ TEST(RuleList, exceptions_for_a_port_are_skipped_in_every_list) {
                                                       "https://u:8080@d.example/", "[2001:db8::7]"}));
   EXPECT_EQ(allowed.skipped(RuleSkip::too_wide), 2U);
   EXPECT_EQ(read_list(lines, {.format = RuleListFormat::urls}).blocks.size(), lines.size());
+  const Lines hidden = {"a.example%3A8080", "http://u:81\\@a.example/", "http://a.example:81\\@b.example", "b.example"};
+  const Read seen = read_list(hidden, {.format = RuleListFormat::urls, .column = {}, .is_allow_list = true});
+  EXPECT_EQ(seen.skipped(RuleSkip::too_wide), 3U);
   const Lines csv = {"url,why", "http://a.example:8080/,x", "http://b.example/,x"};
   EXPECT_EQ(read_list(csv, {.column = {}, .is_allow_list = true}).skipped(RuleSkip::too_wide), 1U);
 }
