@@ -92,6 +92,12 @@ class Lists(Guard):
         self.assertIn("skipped 2: is an exception that would allow more than it says", text)
         self.assertEqual(self.answers("ads.example/x", "b.example/x/y", "good.b.example"), ["blocked", "blocked", "ok"])
 
+    def test_an_exception_with_an_escaped_port_is_skipped(self):
+        self.write("list", "ads.example\n" * 20 + "@@||ads.example%3A81^\n")
+        facts = json.loads(self.out("guard", "build", "--json", "b.mkg", "list"))
+        self.assertEqual((facts["lists"][0]["exceptions"], facts["lists"][0]["skipped"]), (0, 1))
+        self.assertEqual(self.answers("http://ads.example:81/"), ["blocked"])
+
     def test_networks_are_no_rules(self):
         self.write("list", "1.2.3.4\n5.6.7.0/24\n2001:db8::1\n")
         facts = json.loads(self.out("guard", "build", "--json", "--allow-skipped", "b.mkg", "list"))
