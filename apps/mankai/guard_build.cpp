@@ -8,6 +8,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/sources.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/spec.hpp"
@@ -64,7 +65,7 @@ std::string text_on(const ListOutcome& list, bool explains) {
 }
 
 std::unexpected<Error> refuse(const ListOutcome& list, std::string_view problem, std::string_view remedy) {
-  return fail(ErrorCode::corrupt, fmt::format("{}: {}; {}", list_label(list.path), problem, remedy));
+  return fail(ErrorCode::corrupt, fmt::format("{}: {}; {}", label_of(list.path), problem, remedy));
 }
 
 class Building {

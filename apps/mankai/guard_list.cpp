@@ -18,14 +18,9 @@ namespace {
 constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
 constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
 
-/// The rules of some lines.
-struct RulesBlock {
+struct ListRules {
   std::vector<RuleKey> blocked;
   std::vector<std::string> allowed;
-  std::size_t lines = 0;
-
-  [[nodiscard]] std::size_t size() const noexcept { return lines; }
-  static void parse() noexcept {}  // what a line means depends on the lines before it, so `read` has done it
 };
 
 /// Reads the rules of one list. Buffers the first lines until they decide the format.
@@ -34,9 +29,9 @@ class ListParser {
   ListParser(RuleListOptions options, const Hasher& hasher) : options_(std::move(options)), hasher_(hasher) {}
 
   /// Errors: invalid_argument for a missing column.
-  Result<void> take(std::span<const std::string_view> lines, RulesBlock& block) {
+  Result<void> take(std::span<const std::string_view> lines, ListRules& rules) {
     if (reader_) {
-      take_lines(lines, block);
+      take_lines(lines, rules);
       return {};
     }
     for (const std::string_view line : lines) {
@@ -46,42 +41,41 @@ class ListParser {
     }
     const bool is_enough =
         saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
-    return is_enough ? begin(block) : Result<void>();
+    return is_enough ? begin(rules) : Result<void>();
   }
   /// Takes the buffered lines of a short list. Errors: as take.
-  Result<void> finish(RulesBlock& block) {
+  Result<void> finish(ListRules& rules) {
     if (!reader_) {
-      MANKAI_TRY(begin(block));
+      MANKAI_TRY(begin(rules));
     }
     reader_->finish();
-    take_rules(block);
+    take_rules(rules);
     return {};
   }
 
+  /// Pre: finish succeeded.
   void note(ListOutcome& outcome) {
-    if (reader_) {  // a stop signal may have come before
-      outcome.format = reader_->format();
-      outcome.counts = reader_->counts();
-    }
+    outcome.format = reader_->format();
+    outcome.counts = reader_->counts();
     outcome.skipped = std::move(skipped_);
   }
 
  private:
-  Result<void> begin(RulesBlock& block) {
+  Result<void> begin(ListRules& rules) {
     const std::vector<std::string_view> lines(first_.begin(), first_.end());
     MANKAI_ASSIGN(auto reader, RuleListReader::create(options_, lines));
     reader_ = std::move(reader);
-    take_lines(lines, block);
+    take_lines(lines, rules);
     first_.clear();
     return {};
   }
-  void take_lines(std::span<const std::string_view> lines, RulesBlock& block) {
+  void take_lines(std::span<const std::string_view> lines, ListRules& rules) {
     for (const std::string_view line : lines) {
       reader_->add(line);
-      take_rules(block);
+      take_rules(rules);
     }
   }
-  void take_rules(RulesBlock& block) {
+  void take_rules(ListRules& rules) {
     while (const auto read = reader_->next()) {
       if (read->skipped) {
         skipped_.note(*read->skipped, *read);
@@ -92,9 +86,9 @@ class ListParser {
           reader_->refuse(*read);
           skipped_.note(RuleSkip::refused, *read);
         } else if (read->is_exception) {
-          block.allowed.emplace_back(rule);
+          rules.allowed.emplace_back(rule);
         } else {
-          block.blocked.push_back(*key);
+          rules.blocked.push_back(*key);
         }
       }
     }
@@ -110,39 +104,30 @@ class ListParser {
   url::CanonicalUrl url_;
 };
 
-/// Reads one list as blocks of rules. The parser outlives it.
-struct RulesReader {
-  using Block = RulesBlock;
-
-  LineReader lines;
+/// The rules of some lines, for LinesReader. The parser outlives it.
+struct RulesBlock {
   ListParser* parser;
-  std::string label;
-  bool is_finished = false;
+  ListRules rules;
+  std::size_t lines = 0;
 
-  Result<std::size_t> read(Block& block, bool /*keeps*/) {
-    block.blocked.clear();
-    block.allowed.clear();
-    MANKAI_ASSIGN(const auto batch, lines.next_batch());
-    block.lines = batch.size();
-    if (batch.empty()) {
-      if (std::exchange(is_finished, true)) {
-        return 0;
-      }
-      MANKAI_TRY(within(label, parser->finish(block)));
-    } else {
-      MANKAI_TRY(within(label, parser->take(batch, block)));
-    }
-    return sizeof(block) + block.blocked.capacity() * sizeof(RuleKey) + block.allowed.capacity() * kBytesPerLine;
+  Result<std::size_t> read(LineReader& reader, bool /*keeps*/) {
+    rules.blocked.clear();
+    rules.allowed.clear();
+    MANKAI_ASSIGN(const auto batch, reader.next_batch());
+    lines = batch.size();
+    MANKAI_TRY(within(reader.source().label(), parser->take(batch, rules)));
+    return lines == 0 ? 0 : rules.blocked.capacity() * sizeof(RuleKey) + lines * kBytesPerLine;
   }
-  [[nodiscard]] const Source& source() const noexcept { return lines.source(); }
+  [[nodiscard]] std::size_t size() const noexcept { return lines; }
+  static void parse() noexcept {}  // what a line means depends on the lines before it, so `read` has done it
 };
 
 // Returns how many of the rules were present already. A rule that the guard cannot hold is an error, since it would not
 // be blocked.
-Result<std::uint64_t> add(const RulesBlock& block, GuardBuilder& builder) {
-  MANKAI_ASSIGN(const auto added, builder.add_block(block.blocked));
-  std::uint64_t repeated = block.blocked.size() - added;
-  for (const std::string& rule : block.allowed) {
+Result<std::uint64_t> add(const ListRules& rules, GuardBuilder& builder) {
+  MANKAI_ASSIGN(const auto added, builder.add_block(rules.blocked));
+  std::uint64_t repeated = rules.blocked.size() - added;
+  for (const std::string& rule : rules.allowed) {
     MANKAI_ASSIGN(const bool is_new, within(shown_rule(rule), builder.add_allow(rule)));
     repeated += is_new ? 0 : 1;
   }
@@ -151,32 +136,34 @@ Result<std::uint64_t> add(const RulesBlock& block, GuardBuilder& builder) {
 
 }  // namespace
 
-std::string list_label(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 Result<ListOutcome> read_rule_list(const std::string& path, const RuleListOptions& options, GuardBuilder* builder) {
   // One thread reads the rules while another one adds them.
   constexpr std::size_t kThreads = 2;
   const InputRequest input{.paths = {path}, .lines = {}, .threads = std::min(kThreads, usual_threads())};
   ListOutcome outcome{.path = path, .counts = {}};
   ListParser parser(options, builder == nullptr ? Hasher(HashSpec{}) : builder->hasher());
-  const PipelineWork<RulesReader> work{.open = [&](Source source) -> Result<RulesReader> {
-                                         MANKAI_ASSIGN(auto lines, LineReader::create(std::move(source), input.lines));
-                                         return RulesReader{
-                                             .lines = std::move(lines), .parser = &parser, .label = list_label(path)};
-                                       },
-                                       .make_block = [] { return RulesBlock(); }};
-  MANKAI_ASSIGN(auto pipeline, Pipeline<RulesReader>::open(input, work, [] {}));
+  const auto use = [&](const ListRules& rules) -> Result<void> {
+    if (builder != nullptr) {
+      MANKAI_ASSIGN(const auto repeated, within(label_of(path), add(rules, *builder)));
+      outcome.repeated += repeated;
+    }
+    return {};
+  };
+  using Reader = LinesReader<RulesBlock>;
+  const PipelineWork<Reader> work{.open = Reader::opener(input),
+                                  .make_block = [&] { return RulesBlock{.parser = &parser, .rules = {}}; }};
+  MANKAI_ASSIGN(auto pipeline, Pipeline<Reader>::open(input, work, [] {}));
   for (;;) {
     MANKAI_ASSIGN(const auto* const block, pipeline->next());
     if (block == nullptr) {
       break;
     }
-    if (builder != nullptr) {
-      MANKAI_ASSIGN(const auto repeated, within(list_label(path), add(*block, *builder)));
-      outcome.repeated += repeated;
-    }
+    MANKAI_TRY(use(block->rules));
   }
-  pipeline.reset();
+  pipeline.reset();  // after a stop signal its thread may still read
+  ListRules rest;
+  MANKAI_TRY(within(label_of(path), parser.finish(rest)));
+  MANKAI_TRY(use(rest));
   parser.note(outcome);
   return outcome;
 }

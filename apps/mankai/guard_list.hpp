@@ -25,9 +25,6 @@ struct ListOutcome {
   [[nodiscard]] std::uint64_t all_rules() const noexcept { return counts.rules + counts.exceptions; }
 };
 
-/// Returns the path, or "standard input".
-[[nodiscard]] std::string list_label(const std::string& path);
-
 /// Adds the rules of a list; without a builder, counts them. After a request to stop, the counts are incomplete.
 /// Errors: as Input; invalid_argument for a missing column; corrupt for a digest collision.
 [[nodiscard]] Result<ListOutcome> read_rule_list(const std::string& path, const RuleListOptions& options,

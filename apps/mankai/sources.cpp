@@ -27,8 +27,6 @@ struct OpenInput {
   std::optional<std::uint64_t> bytes;  // of a regular file
 };
 
-std::string label_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 bool is_fifo(const std::string& path) {
   struct stat status{};
   return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -112,6 +110,8 @@ Result<std::size_t> parse_threads(std::string_view text) {
 }
 
 }  // namespace
+
+std::string label_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 Sources::Sources(const InputRequest& request, std::function<void()> before_waiting)
     : request_(request), before_waiting_(std::move(before_waiting)) {

@@ -26,6 +26,9 @@ struct InputRequest {
   std::size_t threads = 1;  ///< that read and parse; 1: the caller's, as always with `follow_last`
 };
 
+/// An input's name in messages: its path, or "standard input".
+[[nodiscard]] std::string label_of(const std::string& path);
+
 /// Several inputs. A read that a signal interrupts fails with EINTR. Threads: any number.
 class Sources {
  public:

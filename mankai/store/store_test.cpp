@@ -82,12 +82,7 @@ class StoreTest : public testing::Test {
 
   // Copies the files as a process crash would leave them while the store is open.
   void keep_as_killed(const std::string& name, const std::string& from = "filter.mk") const {
-    for (const std::string suffix : {"", "-journal"}) {
-      std::filesystem::remove(path(name) + suffix);
-      if (std::filesystem::exists(path(from) + suffix)) {
-        std::filesystem::copy_file(path(from) + suffix, path(name) + suffix);
-      }
-    }
+    folder_.copy_store(path(from), name);
   }
 
   test::TemporaryFolder folder_;
